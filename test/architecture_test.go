@@ -95,7 +95,7 @@ func walls() []wall {
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
-				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
+				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/apiobject", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
 				"internal/kubetest/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workload",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.

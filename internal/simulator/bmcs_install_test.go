@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
 // TestInstallThroughOwnMedia installs hands-free: machines of three makers boot
@@ -20,19 +19,8 @@ import (
 func TestInstallThroughOwnMedia(t *testing.T) {
 	cluster := withBMCs(t, "compact", "idrac-virtualmedia://192.0.2.10", "ilo5-virtualmedia://192.0.2.11", "redfish-virtualmedia+http://192.0.2.12:8000")
 	fast := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	service, err := rest.New(rest.Config{URL: s.URL(), Clock: fast})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := start(t, simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Logf: t.Logf})
+	service := planeOf(t, s.URL(), fast)
 	proxy, err := url.Parse(s.BMCProxy())
 	if err != nil {
 		t.Fatal(err)

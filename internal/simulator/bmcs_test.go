@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,10 +21,7 @@ import (
 // withBMCs is an example whose machines are booted through BMCs at these addresses.
 func withBMCs(t *testing.T, example string, addresses ...string) *spec.Cluster {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := exampleOf(t, example)
 	for i, address := range addresses {
 		cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: address, Insecure: true, Credentials: spec.CredentialsOf("admin", spec.NewSecret("calvin"))}
 	}
@@ -45,15 +41,7 @@ type bench struct {
 func newBench(t *testing.T, cluster *spec.Cluster) *bench {
 	t.Helper()
 	now := clock.Scaled(speed / 4)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: now, Seed: 1, Cluster: cluster, Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := start(t, simulator.Config{Clock: now, Seed: 1, Cluster: cluster, Logf: t.Logf})
 	proxy, err := url.Parse(s.BMCProxy())
 	if err != nil || proxy.Host == "" {
 		t.Fatalf("the BMCs are at %q: %v", s.BMCProxy(), err)

@@ -3,32 +3,19 @@ package simulator_test
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // TestBootAgain takes away what the machines of a hub have booted: they boot the image
 // that comes next, and not before the first is gone.
 func TestBootAgain(t *testing.T) {
 	t.Parallel()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", "sno", "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster, KubeAPI: true, Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	cluster := exampleOf(t, "sno")
+	s := start(t, simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster, KubeAPI: true, Logf: t.Logf})
 	api := s.URL() + "/api/assisted-install/v2/infra-envs"
 	image := func(name string) string {
 		return api + "/" + call(t, http.MethodPost, api, map[string]any{

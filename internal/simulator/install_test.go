@@ -1,7 +1,6 @@
 package simulator_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -9,7 +8,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,31 +41,17 @@ func TestOlderServices(t *testing.T) {
 // installs runs an example to the end twice, on its own platform or another.
 func installs(t *testing.T, example string, platform spec.PlatformType, config simulator.Config) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := exampleOf(t, example)
 	if platform != "" {
 		cluster.Spec.Platform.Type = platform
 	}
 	fast := clock.Scaled(1200)
 	config.Clock, config.Seed, config.Cluster = fast, 1, cluster
-	s, err := simulator.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := start(t, config)
+	plane := planeOf(t, s.URL(), fast)
 	for run := range 2 {
 		acted := 0
-		_, err = install.New(plane, install.Config{Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
+		_, err := install.New(plane, install.Config{Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}

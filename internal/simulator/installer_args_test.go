@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -30,10 +28,7 @@ func TestInstallerArgs(t *testing.T) {
 	for example, static := range map[string]bool{"static-network": true, "compact": false} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-			if err != nil {
-				t.Fatal(err)
-			}
+			cluster := exampleOf(t, example)
 			told := installSteps(t, cluster)
 			if len(told) != 3 {
 				t.Fatalf("%d hosts were told to install, not 3: %v", len(told), told)
@@ -68,10 +63,7 @@ func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 	running.Go(func() {
 		_ = simulator.Boot(ctx, simulator.BootConfig{ServiceURL: address, Clock: time, Seed: 1, Cluster: cluster})
 	})
-	plane, err := rest.New(rest.Config{URL: address, Clock: time})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := planeOf(t, address, time)
 	_, err = install.New(plane, install.Config{Clock: time, Files: install.Directory(t.TempDir())}).
 		Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 	if err != nil {

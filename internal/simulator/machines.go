@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -280,6 +281,19 @@ func NewBMCs(config BootConfig) (*bmc.Server, error) {
 		return nil, nil
 	}
 	return bmc.New(bmc.Config{Clock: config.Clock, Machines: controlled, Scenario: config.Scenario, Logf: config.Logf})
+}
+
+// OpenBMCs makes the controllers and a listener on loopback for them; both are nil where there are none.
+func OpenBMCs(config BootConfig) (*bmc.Server, net.Listener, error) {
+	bmcs, err := NewBMCs(config)
+	if err != nil || bmcs == nil {
+		return nil, nil, err
+	}
+	doors, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the simulated BMCs: %w", err)
+	}
+	return bmcs, doors, nil
 }
 
 // bootsByBMC says whether a host is booted through its controller, by the words that the library goes by.

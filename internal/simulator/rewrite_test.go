@@ -12,7 +12,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -131,21 +130,10 @@ func parse(t *testing.T, text string) *spec.Cluster {
 func writesUntilInstall(t *testing.T, cluster *spec.Cluster, mutely bool) map[string]int {
 	t.Helper()
 	scaled := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := start(t, simulator.Config{Clock: scaled, Seed: 1, Cluster: cluster})
 	writes, deadline := map[string]int{}, time.Now().Add(time.Minute)
 	for runs := 0; writes["cluster/install"] == 0; runs++ {
-		plane, err := rest.New(rest.Config{URL: s.URL(), Clock: scaled})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := planeOf(t, s.URL(), scaled)
 		service := mute{plane, mutely, &sync.Mutex{}, writes}
 		result, err := install.New(service, install.Config{Clock: scaled}).Detach(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 		if err != nil {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
-	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/image"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -74,7 +73,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 		ServiceURL: s.url, Clock: config.Clock, Seed: config.Seed, Scenario: config.Scenario, Cluster: config.Cluster, Logf: config.Logf,
 		Images: config.Images, Joins: config.Joins,
 	}
-	bmcs, doors, err := s.openBMCs(boots)
+	bmcs, doors, err := OpenBMCs(boots)
 	if err != nil {
 		stop()
 		return nil, errors.Join(err, listener.Close())
@@ -92,6 +91,7 @@ func Start(ctx context.Context, config Config) (*Simulator, error) {
 	}
 	s.calls = simulated.Callers()
 	if bmcs != nil {
+		s.bmcs = "http://" + doors.Addr().String()
 		s.group.Go(func() { s.recordError(bmcs.Serve(ctx, doors)) })
 	}
 	server := &http.Server{Handler: simulated, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -112,20 +112,6 @@ func (s *Simulator) URL() string { return s.url }
 
 // Callers is how the service knows who calls it.
 func (s *Simulator) Callers() *auth.Service { return s.calls }
-
-// openBMCs makes the machines' controllers and a listener for them; nil for both where there are none.
-func (s *Simulator) openBMCs(config BootConfig) (*bmc.Server, net.Listener, error) {
-	bmcs, err := NewBMCs(config)
-	if err != nil || bmcs == nil {
-		return nil, nil, err
-	}
-	doors, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the simulated BMCs: %w", err)
-	}
-	s.bmcs = "http://" + doors.Addr().String()
-	return bmcs, doors, nil
-}
 
 // BMCProxy is the HTTP proxy through which the machines' controllers are reached
 // at the addresses that the file has for them; empty where it has none, or

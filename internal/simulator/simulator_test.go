@@ -16,28 +16,53 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // speed is how much faster than life these tests run.
 const speed = 2000
 
-// TestBothHalves installs a single node by hand, over HTTP: the machines find
-// the InfraEnv, register, install and finish the cluster by themselves.
-func TestBothHalves(t *testing.T) {
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", "sno", "cluster.yaml"), spec.OSEnv())
+// exampleOf is the cluster of an example.
+func exampleOf(t *testing.T, name string) *spec.Cluster {
+	t.Helper()
+	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster, Logf: t.Logf})
+	return cluster
+}
+
+// start runs a simulator until the test's end.
+func start(t *testing.T, config simulator.Config) *simulator.Simulator {
+	t.Helper()
+	s, err := simulator.Start(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return s
+}
+
+// planeOf is the library's client of a service.
+func planeOf(t *testing.T, url string, now clock.Clock) *rest.Plane {
+	t.Helper()
+	plane, err := rest.New(rest.Config{URL: url, Clock: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plane
+}
+
+// TestBothHalves installs a single node by hand, over HTTP: the machines find
+// the InfraEnv, register, install and finish the cluster by themselves.
+func TestBothHalves(t *testing.T) {
+	cluster := exampleOf(t, "sno")
+	s := start(t, simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster, Logf: t.Logf})
 	api := s.URL() + "/api/assisted-install/v2"
 	made := call(t, http.MethodPost, api+"/clusters", map[string]any{
 		"name": cluster.Metadata.Name, "base_dns_domain": cluster.Spec.BaseDomain, "openshift_version": "4.20", "control_plane_count": 1,

@@ -1,10 +1,7 @@
 package simulator_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -32,34 +29,17 @@ func TestRecordGrowth(t *testing.T) {
 		return
 	}
 	steps, from := recordGrowth(t)
-	var data bytes.Buffer
-	zipped := gzip.NewWriter(&data)
-	if err := json.NewEncoder(zipped).Encode(map[string]any{"Example": "ha-workers", "Steps": steps, "AddNodesFrom": from}); err != nil {
-		t.Fatal(err)
-	}
-	if err := zipped.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeWalk(t, path, map[string]any{"Example": "ha-workers", "Steps": steps, "AddNodesFrom": from})
 	t.Logf("%d steps, %d of them before nodes are added", len(steps), from)
 }
 
 // recordGrowth also says with which step the adding begins.
 func recordGrowth(t *testing.T) (steps []step, from int) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", "ha-workers", "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := exampleOf(t, "ha-workers")
 	one := 1
 	cluster.Spec.Topology.Required = spec.Required{Workers: &one, Within: spec.Duration(5 * time.Minute)}
-	trouble := filepath.Join(t.TempDir(), "late.yaml")
-	if err := os.WriteFile(trouble, []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: late}\nspec:\n  hosts:\n  - {match: {name: worker-1}, do: never-boot}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	script, err := scenario.Load(trouble)
+	script, err := scenario.Parse("late.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: late}\nspec:\n  hosts:\n  - {match: {name: worker-1}, do: never-boot}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

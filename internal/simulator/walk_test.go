@@ -19,8 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
-	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 var update = flag.Bool("update", false, "record the walks in pkg/install/internal/decide/testdata/walks anew")
@@ -113,30 +111,35 @@ func TestRecordWalks(t *testing.T) {
 		{"worker-lost", "ha-workers", "worker-lost"},
 	} {
 		steps := record(t, walk.example, walk.trouble)
-		var data bytes.Buffer
-		zipped := gzip.NewWriter(&data)
-		if err := json.NewEncoder(zipped).Encode(map[string]any{"Example": walk.example, "Steps": steps}); err != nil {
-			t.Fatal(err)
-		}
-		if err := zipped.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, walk.name+".json.gz"), data.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d steps, %d bytes", walk.name, len(steps), data.Len())
+		size := writeWalk(t, filepath.Join(folder, walk.name+".json.gz"), map[string]any{"Example": walk.example, "Steps": steps})
+		t.Logf("%s: %d steps, %d bytes", walk.name, len(steps), size)
 	}
+}
+
+// writeWalk writes a walk into a file, compressed, and gives the file's size.
+func writeWalk(t *testing.T, path string, walk map[string]any) int {
+	t.Helper()
+	var data bytes.Buffer
+	zipped := gzip.NewWriter(&data)
+	if err := json.NewEncoder(zipped).Encode(walk); err != nil {
+		t.Fatal(err)
+	}
+	if err := zipped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return data.Len()
 }
 
 // record walks through an install, broken off at random a few times.
 func record(t *testing.T, example, trouble string) []step {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "examples", example, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := exampleOf(t, example)
 	var script *scenario.Scenario
 	if trouble != "" {
+		var err error
 		if script, err = scenario.Load(filepath.Join("..", "..", "examples", "scenarios", trouble+".yaml")); err != nil {
 			t.Fatal(err)
 		}
@@ -150,10 +153,7 @@ func record(t *testing.T, example, trouble string) []step {
 	random := rand.New(rand.NewPCG(1, uint64(len(example)+len(trouble))))
 	writer := &recorder{}
 	for try := range 4 {
-		plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := planeOf(t, s.URL(), fast)
 		writer.Service = plane
 		ctx, stop := context.WithTimeout(t.Context(), time.Duration(200+random.IntN(1500))*time.Millisecond)
 		if try == 3 {

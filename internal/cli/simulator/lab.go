@@ -75,18 +75,18 @@ func (o *labOptions) run(ctx context.Context) error {
 			fault.Next = "leave the nodes out with --without-nodes, which needs no API server; or " + fault.Next
 		}
 		if err != nil {
-			return o.ended(ctx, err)
+			return ended(ctx, "simulator lab", "run a lab", err)
 		}
 		defer starter.close()
 		starter.fail = stop
 		defer func() { stop(nil); starter.running.Wait() }()
 		if err := o.startServers(running, starter, &config); err != nil {
-			return o.ended(ctx, err)
+			return ended(ctx, "simulator lab", "run a lab", err)
 		}
 	}
 	lab, err := management.StartLab(running, config)
 	if err != nil {
-		return o.ended(ctx, err)
+		return ended(ctx, "simulator lab", "run a lab", err)
 	}
 	environment := filepath.Join(o.Dir, "environment")
 	err = os.WriteFile(environment, []byte(o.environment(lab)), 0o600)
@@ -102,7 +102,7 @@ func (o *labOptions) run(ctx context.Context) error {
 	if broken := context.Cause(running); broken != nil && ctx.Err() == nil {
 		err = broken // and the error that followed from it
 	}
-	return o.ended(ctx, err)
+	return ended(ctx, "simulator lab", "run a lab", err)
 }
 
 // config is what the files and flags say.
@@ -180,15 +180,4 @@ func (o *labOptions) plays(c *spec.Cluster, environment string) []string {
 		"  " + o.Identity.Name + " create cluster -f " + names.Quoted(o.File),
 		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards, with the results of the clusters that you install.", names.Quoted(o.Dir)),
 	}
-}
-
-// ended is an error, or that a person has stopped the command.
-func (o *labOptions) ended(ctx context.Context, err error) error {
-	if app.InterruptOf(ctx) != nil {
-		return app.Stopped(ctx, "simulator lab", err)
-	}
-	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
-		return err
-	}
-	return &model.Fault{Code: model.CodeFailure, Op: "run a lab", Err: err}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
-	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 type managementOptions struct {
@@ -83,7 +82,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 	o.Say(startsServers)
 	starter, err := newStarter(ctx, "run a management cluster", o.Assets, o.IO.Err)
 	if err != nil {
-		return o.ended(ctx, err)
+		return ended(ctx, "simulator management", "run a management cluster", err)
 	}
 	defer starter.close()
 	leave, err := occupy(o.Dir)
@@ -104,7 +103,7 @@ func (o *managementOptions) run(ctx context.Context) error {
 	}
 	stop(nil)
 	starter.running.Wait()
-	return o.ended(ctx, err)
+	return ended(ctx, "simulator management", "run a management cluster", err)
 }
 
 // around starts everything, and plays it until ctx ends.
@@ -224,17 +223,6 @@ func providerManifests(folder string) (string, error) {
 		}
 	}
 	return folder, nil
-}
-
-// ended is an error, or that the user has stopped the command.
-func (o *managementOptions) ended(ctx context.Context, err error) error {
-	if app.InterruptOf(ctx) != nil {
-		return app.Stopped(ctx, "simulator management", err)
-	}
-	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
-		return err
-	}
-	return &model.Fault{Code: model.CodeFailure, Op: "run a management cluster", Err: err}
 }
 
 func (o *managementOptions) plays(s *servers, site *management.Site) []string {

@@ -59,6 +59,17 @@ func (o *simulatorOptions) note(format string, args ...any) {
 	}
 }
 
+// ended is an error of a command that does something, or that the user has stopped it.
+func ended(ctx context.Context, command, op string, err error) error {
+	if app.InterruptOf(ctx) != nil {
+		return app.Stopped(ctx, command, err)
+	}
+	if _, is := errors.AsType[*model.Fault](err); is || err == nil {
+		return err
+	}
+	return &model.Fault{Code: model.CodeFailure, Op: op, Err: err}
+}
+
 type serveOptions struct {
 	simulatorOptions
 	Listen   string

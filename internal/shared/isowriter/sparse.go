@@ -169,3 +169,8 @@ func Gzip(data []byte) []byte {
 	_ = zip.Close()
 	return out.Bytes()
 }
+
+// IgnitionArchive is what an embed area holds: a compressed archive with an Ignition config as its one member.
+func IgnitionArchive(config []byte) []byte {
+	return Gzip(Archive(Member{Name: "config.ign", Mode: ModeFile | 0o644, Data: BytesOf(config)}).Bytes())
+}

@@ -1,6 +1,8 @@
 package isowriter
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io"
 	"testing"
 )
@@ -25,5 +27,25 @@ func TestSparse(t *testing.T) {
 	}
 	if n, err := patched.ReadAt(into, 11); n != 0 || err != io.EOF {
 		t.Errorf("ReadAt the end = %d, %v", n, err)
+	}
+}
+
+// TestIgnitionArchive has a config be the one member of a compressed archive.
+func TestIgnitionArchive(t *testing.T) {
+	zip, err := gzip.NewReader(bytes.NewReader(IgnitionArchive([]byte(`{"ignition":{}}`))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const magic = "070701" // begins the header of each member, the trailer's too
+	name, config := []byte("config.ign\x00"), []byte(`{"ignition":{}}`)
+	if !bytes.HasPrefix(archive, []byte(magic)) || bytes.Count(archive, []byte(magic)) != 2 {
+		t.Errorf("the archive has other members: %q", archive)
+	}
+	if at := bytes.Index(archive, name); at < 0 || bytes.Index(archive, config) < at {
+		t.Errorf("the archive does not hold the config under its name: %q", archive)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -107,26 +106,20 @@ func told(t *testing.T, service http.Handler, media []byte, limit time.Duration,
 	b := &board{media: media, once: true}
 	var mu sync.Mutex
 	var log strings.Builder
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, service, limit, func(ctx context.Context, t *testing.T, cfg Config) {
 		b.changed = make(chan struct{})
-		httpClient, stop := serve(service)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
 		for _, a := range acts {
 			time.AfterFunc(a.at, func() { a.do(b) })
 		}
 		list := machines(t, 1)
 		list[0].Chassis = b
-		err := Run(ctx, Config{
-			ServiceURL: serviceAddress, HTTPClient: httpClient, Machines: list, Clock: clock.Real(), Seed: 1,
-			Logf: func(format string, args ...any) {
-				mu.Lock()
-				defer mu.Unlock()
-				fmt.Fprintf(&log, format+"\n", args...)
-			},
-		})
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		cfg.Machines = list
+		cfg.Logf = func(format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(&log, format+"\n", args...)
+		}
+		if err := Run(ctx, cfg); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 	})

@@ -8,12 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
-
-	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 // provisioned is a board of a machine whose disk others write.
@@ -52,16 +49,14 @@ func TestMachineBootsWhatIsOnItsDisk(t *testing.T) {
 	fake := newFake(t, 1, 1)
 	var inventories []models.StepReply
 	var status string
-	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
-		defer cancel()
-		fleet, err := New(Config{ServiceURL: serviceAddress, HTTPClient: httpClient, Open: true, Clock: clock.Real(), Seed: 1, Logf: func(format string, args ...any) {
+	inBubble(t, fake, 6*time.Hour, func(ctx context.Context, t *testing.T, cfg Config) {
+		cfg.Open = true
+		cfg.Logf = func(format string, args ...any) {
 			mu.Lock()
 			defer mu.Unlock()
 			fmt.Fprintf(&log, format+"\n", args...)
-		}})
+		}
+		fleet, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

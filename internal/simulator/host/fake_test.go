@@ -11,9 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
 const (
@@ -408,10 +411,10 @@ func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 	}
 }
 
-// serve runs a service on pipes and returns a client for it and how to end both.
-func serve(handler http.Handler) (*http.Client, func()) {
+// Serve runs a service on pipes until ctx or what it returns ends it, and returns a client for it.
+func Serve(ctx context.Context, handler http.Handler) (*http.Client, func()) {
 	listener := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler}
+	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { _ = server.Serve(listener) }()
 	transport := &http.Transport{DialContext: listener.dial, MaxIdleConnsPerHost: 64}
 	return &http.Client{Transport: transport}, func() {
@@ -419,4 +422,17 @@ func serve(handler http.Handler) (*http.Client, func()) {
 		_ = server.Close()
 		_ = listener.Close()
 	}
+}
+
+// inBubble runs do in a bubble where time passes at once, with the config of a fleet that a service is there for. The
+// context ends after the limit.
+func inBubble(t *testing.T, service http.Handler, limit time.Duration, do func(ctx context.Context, t *testing.T, cfg Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		client, stop := Serve(t.Context(), service)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		do(ctx, t, Config{ServiceURL: serviceAddress, HTTPClient: client, Clock: clock.Real(), Seed: 1})
+	})
 }

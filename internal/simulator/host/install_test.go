@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/openshift/assisted-service/models"
 )
@@ -44,15 +42,8 @@ type outcome struct {
 func play(t *testing.T, fake *fakeService, list []Machine, script string, limit time.Duration) outcome {
 	t.Helper()
 	out := outcome{fake: fake}
-	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		cfg := Config{
-			ServiceURL: "http://service.example.com", HTTPClient: httpClient, InfraEnvID: fakeInfraEnv,
-			Machines: list, Clock: clock.Real(), Seed: 1,
-		}
+	inBubble(t, fake, limit, func(ctx context.Context, t *testing.T, cfg Config) {
+		cfg.InfraEnvID, cfg.Machines = fakeInfraEnv, list
 		if fake.day2 {
 			cfg.Boot = Day2
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
@@ -49,19 +48,14 @@ func TestAddedMachineJoins(t *testing.T) {
 	b := &board{media: imageOf(t, serviceAddress, fakeInfraEnv, ""), once: true}
 	list := machines(t, 1)
 	list[0].Chassis = b
-	synctest.Test(t, func(t *testing.T) {
+	inBubble(t, fake, 10*time.Hour, func(ctx context.Context, t *testing.T, cfg Config) {
 		b.changed = make(chan struct{})
-		httpClient, stop := serve(fake)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
-		defer cancel()
 		time.AfterFunc(time.Minute, func() { b.turn(true) })
 		time.AfterFunc(4*time.Hour, func() { b.turn(false) })
 		time.AfterFunc(5*time.Hour, func() { b.turn(true) })
-		err := Run(ctx, Config{
-			ServiceURL: serviceAddress, HTTPClient: httpClient, Machines: list, Clock: clock.Real(), Seed: 1, Boot: Day2, Joins: j.join,
-			Ended: func(machine, why string) { ended = append(ended, machine+" "+why) },
-		})
+		cfg.Machines, cfg.Boot, cfg.Joins = list, Day2, j.join
+		cfg.Ended = func(machine, why string) { ended = append(ended, machine+" "+why) }
+		err := Run(ctx, cfg)
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("ended with %v", err)
 		}
@@ -82,24 +76,19 @@ func TestAddedMachineJoins(t *testing.T) {
 func TestLateMachineIsReported(t *testing.T) {
 	fake := newFake(t, 3, 1)
 	fake.status, fake.kind, fake.day2, fake.late = "adding-hosts", "AddHostsCluster", true, true
-	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
-		defer cancel()
-		_ = Run(ctx, Config{
-			ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Boot: Day2,
-			Joins: func(ctx context.Context, machine Joining) error {
-				for _, ready := range []bool{false, true} {
-					if err := clock.Real().Sleep(ctx, time.Hour); err != nil {
-						return err
-					}
-					machine.Became(ready)
+	inBubble(t, fake, 5*time.Hour, func(ctx context.Context, t *testing.T, cfg Config) {
+		cfg.InfraEnvID, cfg.Machines, cfg.Boot = fakeInfraEnv, machines(t, 1), Day2
+		cfg.Joins = func(ctx context.Context, machine Joining) error {
+			for _, ready := range []bool{false, true} {
+				if err := clock.Real().Sleep(ctx, time.Hour); err != nil {
+					return err
 				}
-				<-ctx.Done()
-				return context.Cause(ctx)
-			},
-		})
+				machine.Became(ready)
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		_ = Run(ctx, cfg)
 	})
 	for _, h := range fake.hosts {
 		if last := h.stages[len(h.stages)-2:]; !slices.Equal(last, []models.HostStage{models.HostStageJoined, models.HostStageDone}) || h.status != "installed" {
@@ -120,16 +109,10 @@ func TestAddedMachinesAllJoin(t *testing.T) {
 		fake := newFake(t, 3, 1)
 		fake.status, fake.kind, fake.day2 = "adding-hosts", "AddHostsCluster", true
 		j := &joiner{}
-		synctest.Test(t, func(t *testing.T) {
-			httpClient, stop := serve(fake)
-			defer stop()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
-			defer cancel()
-			err := Run(ctx, Config{
-				ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Boot: Day2, Joins: j.join,
-				Scenario: trouble,
-			})
-			if !errors.Is(err, context.DeadlineExceeded) {
+		inBubble(t, fake, 3*time.Hour, func(ctx context.Context, t *testing.T, cfg Config) {
+			cfg.InfraEnvID, cfg.Machines, cfg.Boot = fakeInfraEnv, machines(t, 1), Day2
+			cfg.Joins, cfg.Scenario = j.join, trouble
+			if err := Run(ctx, cfg); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("ended with %v", err)
 			}
 		})
@@ -143,15 +126,9 @@ func TestAddedMachinesAllJoin(t *testing.T) {
 func TestInstalledMachineDoesNotJoin(t *testing.T) {
 	fake := newFake(t, 1, 1)
 	j := &joiner{}
-	synctest.Test(t, func(t *testing.T) {
-		httpClient, stop := serve(fake)
-		defer stop()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
-		defer cancel()
-		err := Run(ctx, Config{
-			ServiceURL: serviceAddress, HTTPClient: httpClient, InfraEnvID: fakeInfraEnv, Machines: machines(t, 1), Clock: clock.Real(), Seed: 1, Joins: j.join,
-		})
-		if err != nil {
+	inBubble(t, fake, 5*time.Hour, func(ctx context.Context, t *testing.T, cfg Config) {
+		cfg.InfraEnvID, cfg.Machines, cfg.Joins = fakeInfraEnv, machines(t, 1), j.join
+		if err := Run(ctx, cfg); err != nil {
 			t.Errorf("ended with %v", err)
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,37 +22,6 @@ import (
 
 // These tests hold the two halves of the simulator against each other, over HTTP
 // within a bubble where time passes at once.
-
-// pipes carries connections in memory: real sockets would keep time from passing.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case p.conns <- far:
-		return near, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
 
 // site is a service with machines, and a person's view of it.
 type site struct {
@@ -104,18 +72,13 @@ func inSite(t *testing.T, controlPlanes int, script string, do func(s *site)) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), 20*time.Hour)
-		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		svc := service.New(service.Config{Clock: clock.Real(), Seed: 1, Scenario: trouble, PublicURL: func() string { return "http://service.example.com" }})
-		server := &http.Server{Handler: svc, BaseContext: func(net.Listener) context.Context { return ctx }}
-		transport := &http.Transport{DialContext: listener.dial, MaxIdleConnsPerHost: 64}
-		s := &site{t: t, ctx: ctx, client: &http.Client{Transport: transport}, started: time.Now()}
-		s.group.Go(func() { _ = server.Serve(listener) })
+		client, closeService := host.Serve(ctx, svc)
+		s := &site{t: t, ctx: ctx, client: client, started: time.Now()}
 		s.group.Go(func() { _ = svc.Run(ctx) })
 		defer func() {
 			stop()
-			transport.CloseIdleConnections()
-			_ = server.Close()
-			_ = listener.Close()
+			closeService()
 			s.group.Wait()
 			if t.Failed() || testing.Verbose() {
 				for _, line := range s.log {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 	admission "k8s.io/api/admission/v1"
@@ -30,7 +31,7 @@ type admitter struct {
 	installed func(*hubapi.Reference) bool
 }
 
-func (a *admitter) judge(k objects.Kind, operation, name string, old, now *objects.Object) error {
+func (a *admitter) judge(k objects.Kind, operation, name string, old, now *apiobject.Object) error {
 	for _, d := range a.deny {
 		if d.Kind == string(k) && (d.Name == "" || d.Name == name) && (d.Operation == "" || d.Operation == operation) {
 			return apierrors.NewForbidden(k.Resource().GroupResource(), name, errors.New(d.Message))
@@ -105,7 +106,7 @@ func (a *admitter) answer(request *admission.AdmissionRequest, mutates bool) *ad
 }
 
 // defaultInto adds the patch that fills in what an AgentClusterInstall left open.
-func defaultInto(response *admission.AdmissionResponse, now *objects.Object) error {
+func defaultInto(response *admission.AdmissionResponse, now *apiobject.Object) error {
 	if now == nil {
 		return nil
 	}
@@ -120,11 +121,11 @@ func defaultInto(response *admission.AdmissionResponse, now *objects.Object) err
 	return err
 }
 
-func rawObject(data []byte) (*objects.Object, error) {
+func rawObject(data []byte) (*apiobject.Object, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	o := &objects.Object{}
+	o := &apiobject.Object{}
 	return o, o.UnmarshalJSON(data)
 }
 
@@ -224,7 +225,7 @@ func (h *hub) register(ctx context.Context, address string, authority []byte) er
 
 // put makes a registration, in place of one that a former run has left.
 func (h *hub) put(ctx context.Context, kind string, hooks ...any) error {
-	o := &objects.Object{Object: map[string]any{"apiVersion": registration.SchemeGroupVersion.String(), "kind": kind, "webhooks": hooks}}
+	o := &apiobject.Object{Object: map[string]any{"apiVersion": registration.SchemeGroupVersion.String(), "kind": kind, "webhooks": hooks}}
 	o.SetName(h.hookName())
 	if err := h.store.client.Resource(registrations(kind)).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil &&
 		!apierrors.IsNotFound(err) {

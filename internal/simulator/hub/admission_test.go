@@ -8,17 +8,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
 )
 
 // parse makes an object of a kind out of YAML.
-func parse(t *testing.T, k objects.Kind, text string) *objects.Object {
+func parse(t *testing.T, k objects.Kind, text string) *apiobject.Object {
 	t.Helper()
 	if text == "" {
 		return nil
 	}
-	o := &objects.Object{}
+	o := &apiobject.Object{}
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
 		t.Fatal(err)
 	}

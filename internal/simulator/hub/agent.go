@@ -17,6 +17,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -24,7 +25,7 @@ import (
 
 func path(h *assisted.Host) string { return "/v2/infra-envs/" + h.InfraEnvID + "/hosts/" + h.ID }
 
-func (h *hub) agentOf(host *assisted.Host) *objects.Object {
+func (h *hub) agentOf(host *assisted.Host) *apiobject.Object {
 	k, _ := h.infraEnvBehind(host.InfraEnvID)
 	return h.store.get(hubapi.KindAgent, k.space, host.ID)
 }
@@ -59,7 +60,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		h.logf("%s has no host any more", k)
 		return h.store.delete(ctx, hubapi.KindAgent, k.space, k.id)
 	}
-	if objects.AddFinalizer(agent, hubapi.FinalizerAgent) {
+	if apiobject.AddFinalizer(agent, hubapi.FinalizerAgent) {
 		if err := h.store.update(ctx, agent); err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 }
 
 // hostsKnown reports whether the hosts of an Agent's InfraEnv are known: one not among them is gone.
-func (h *hub) hostsKnown(agent *objects.Object) bool {
+func (h *hub) hostsKnown(agent *apiobject.Object) bool {
 	name := agent.GetLabels()[hubapi.LabelAgentInfraEnv]
 	m := h.infraEnvs[key{hubapi.KindInfraEnv, agent.GetNamespace(), name}]
 	return m != nil && m.id != "" && m.hosts != ""
@@ -126,7 +127,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 	if ref := envSpec.ClusterRef; ref != nil {
 		spec["clusterDeploymentName"] = map[string]any{"name": ref.Name, "namespace": ref.Namespace}
 	}
-	agent := &objects.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
+	agent := &apiobject.Object{Object: map[string]any{"apiVersion": hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall,
 		"kind": hubapi.KindAgent, "spec": spec}}
 	agent.SetName(host.ID)
 	agent.SetNamespace(at.space)
@@ -141,7 +142,7 @@ func (h *hub) createAgent(ctx context.Context, host *assisted.Host) error {
 }
 
 // annotate keeps a copy of the host's state in the Agent, from which the service could make the host anew.
-func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assisted.Host) error {
+func (h *hub) annotate(ctx context.Context, agent *apiobject.Object, host *assisted.Host) error {
 	return h.store.change(ctx, agent, func() {
 		agent.SetAnnotations(labels.Merge(agent.GetAnnotations(), labels.Set{
 			hubapi.AnnotationAgentState: host.Status, hubapi.AnnotationAgentRole: host.Role, hubapi.AnnotationAgentStage: host.Stage(),
@@ -151,9 +152,9 @@ func (h *hub) annotate(ctx context.Context, agent *objects.Object, host *assiste
 }
 
 func (h *hub) reportAgent(
-	ctx context.Context, agent *objects.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error,
+	ctx context.Context, agent *apiobject.Object, host *assisted.Host, spec *agentinstall.AgentSpec, fault error,
 ) error {
-	status := statusOf(agent)
+	status := apiobject.Status(agent)
 	view := condition.AgentView{
 		State: host.Status, Info: host.StatusInfo, Checks: assisted.ChecksOf(host.ValidationsInfo), Approved: spec.Approved,
 	}

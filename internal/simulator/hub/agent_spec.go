@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +26,7 @@ func changeable(state string) bool {
 }
 
 // syncAgent makes the service's host say what its Agent says. The error is what SpecSynced tells.
-func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) error {
+func (h *hub) syncAgent(ctx context.Context, host *assisted.Host, agent *apiobject.Object, spec *agentinstall.AgentSpec) error {
 	if h.failing > 0 {
 		h.failing--
 		return errors.New("the database of the service does not answer")
@@ -198,7 +199,7 @@ func (h *hub) sendArgs(ctx context.Context, host *assisted.Host, text string) er
 }
 
 // bind gives a host to its Agent's cluster, or back to the pool, and reports whether it was on its way.
-func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *objects.Object, spec *agentinstall.AgentSpec) (bool, error) {
+func (h *hub) bind(ctx context.Context, host *assisted.Host, agent *apiobject.Object, spec *agentinstall.AgentSpec) (bool, error) {
 	want := ""
 	if ref := spec.ClusterDeploymentName; ref != nil && ref.Name != "" {
 		m := h.clusters[referred(ref)]
@@ -262,7 +263,7 @@ func (h *hub) installAdded(ctx context.Context, host *assisted.Host, spec *agent
 // inherit gives an Agent the node labels that its InfraEnv passes on, and takes
 // away those that it passed on before. Which they are is remembered in an
 // annotation, so that the Agent's own stay.
-func (h *hub) inherit(ctx context.Context, agent *objects.Object) error {
+func (h *hub) inherit(ctx context.Context, agent *apiobject.Object) error {
 	env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return nil

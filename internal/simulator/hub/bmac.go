@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,7 +31,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 		return nil
 	}
 	if host.GetDeletionTimestamp() != nil {
-		return h.store.change(ctx, host, func() { objects.DropFinalizer(host, hubapi.FinalizerBMAC) })
+		return h.store.change(ctx, host, func() { apiobject.DropFinalizer(host, hubapi.FinalizerBMAC) })
 	}
 	env := h.store.get(hubapi.KindInfraEnv, k.space, host.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
@@ -42,7 +43,7 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 	}
 	agent := h.agentWith(k.space, spec.BootMACAddress)
 	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil &&
-		objects.Nested(env, "spec", "clusterRef", "name") != "" {
+		apiobject.Text(env, "spec", "clusterRef", "name") != "" {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
 		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
 	}
@@ -64,8 +65,8 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 }
 
 // agentWith finds the Agent with a network card; of several, the newest.
-func (h *hub) agentWith(space, mac string) *objects.Object {
-	var found []*objects.Object
+func (h *hub) agentWith(space, mac string) *apiobject.Object {
+	var found []*apiobject.Object
 	for _, agent := range h.store.list(hubapi.KindAgent, space) {
 		nics, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")
 		if mac != "" && agent.GetDeletionTimestamp() == nil && slices.ContainsFunc(nics, func(n any) bool {
@@ -79,24 +80,20 @@ func (h *hub) agentWith(space, mac string) *objects.Object {
 	if len(found) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(found, func(a, b *objects.Object) int {
+	return slices.MaxFunc(found, func(a, b *apiobject.Object) int {
 		return cmp.Compare(a.GetCreationTimestamp().UnixNano(), b.GetCreationTimestamp().UnixNano())
 	})
 }
 
 // leavesByHand says whether an Agent was unbound from an installed cluster and waits for its machine
 // to boot the discovery image again.
-func leavesByHand(agent *objects.Object) bool {
-	conditions, _, _ := unstructured.NestedSlice(agent.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(one any) bool {
-		c, _ := one.(map[string]any)
-		return c["type"] == hubapi.ConditionBound && c["reason"] == hubapi.ReasonUnbindingByHand
-	})
+func leavesByHand(agent *apiobject.Object) bool {
+	return apiobject.Condition(agent, hubapi.ConditionBound)["reason"] == hubapi.ReasonUnbindingByHand
 }
 
 // reattach gives a host back to the operator of bare metal, without its image: it is deprovisioned, and
 // boots the image anew once it is available.
-func (h *hub) reattach(ctx context.Context, host *objects.Object) error {
+func (h *hub) reattach(ctx context.Context, host *apiobject.Object) error {
 	return h.store.change(ctx, host, func() {
 		notes := host.GetAnnotations()
 		delete(notes, hubapi.AnnotationBMHDetached)
@@ -107,19 +104,19 @@ func (h *hub) reattach(ctx context.Context, host *objects.Object) error {
 
 // boot has a host booted from the image, or detached once its machine boots from its own disk. A host
 // that is detached is left alone, and one that is neither new nor available loses its image first.
-func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error {
+func (h *hub) boot(ctx context.Context, host, env, agent *apiobject.Object) error {
 	return h.store.change(ctx, host, func() {
-		objects.AddFinalizer(host, hubapi.FinalizerBMAC)
+		apiobject.AddFinalizer(host, hubapi.FinalizerBMAC)
 		notes := labels.Merge(host.GetAnnotations(), labels.Set{hubapi.AnnotationBMHInspect: "disabled"})
 		spec, _, _ := unstructured.NestedMap(host.Object, "spec")
 		spec["automatedCleaningMode"] = "disabled"
 		leaving := []string{"Rebooting", "Joined", "Done", "Failed"}
-		installs := agent != nil && !leavesByHand(agent) && slices.Contains(leaving, objects.Nested(agent, "status", "progress", "currentStage"))
-		url, state := objects.Nested(env, "status", "isoDownloadURL"), objects.Nested(host, "status", "provisioning", "state")
+		installs := agent != nil && !leavesByHand(agent) && slices.Contains(leaving, apiobject.Text(agent, "status", "progress", "currentStage"))
+		url, state := apiobject.Text(env, "status", "isoDownloadURL"), apiobject.Text(host, "status", "provisioning", "state")
 		switch {
 		case installs && notes[hubapi.AnnotationBMACManageProvisioned] != yesText:
 			notes[hubapi.AnnotationBMHDetached] = "assisted-service-controller"
-		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || objects.Nested(host, "spec", "image", "url") == url ||
+		case installs || notes[hubapi.AnnotationBMHDetached] != "" || url == "" || apiobject.Text(host, "spec", "image", "url") == url ||
 			!h.cool(env, host):
 		case h.config.Metal3 && state != "" && state != "ready" && state != "available":
 			delete(spec, "image")
@@ -132,8 +129,8 @@ func (h *hub) boot(ctx context.Context, host, env, agent *objects.Object) error 
 	})
 }
 
-func (h *hub) cool(env, host *objects.Object) bool {
-	made, err := time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime"))
+func (h *hub) cool(env, host *apiobject.Object) bool {
+	made, err := time.Parse(time.RFC3339, apiobject.Text(env, "status", "createdTime"))
 	if err != nil {
 		return false
 	}
@@ -145,7 +142,7 @@ func (h *hub) cool(env, host *objects.Object) bool {
 }
 
 // instruct approves an Agent and has it say, at every look, what the annotations of its host say.
-func (h *hub) instruct(ctx context.Context, host, agent *objects.Object, spec *metal3.BareMetalHostSpec) error {
+func (h *hub) instruct(ctx context.Context, host, agent *apiobject.Object, spec *metal3.BareMetalHostSpec) error {
 	notes := host.GetAnnotations()
 	fields, _, _ := unstructured.NestedMap(agent.Object, "spec")
 	fields["approved"] = true
@@ -194,7 +191,7 @@ const noDisk = "/dev/not-found-by-hints"
 
 // hintedDisk finds the disk that hints describe: of those that may be installed on and fit all of them a multipath
 // device, else the first.
-func hintedDisk(agent *objects.Object, hints *metal3.RootDeviceHints) string {
+func hintedDisk(agent *apiobject.Object, hints *metal3.RootDeviceHints) string {
 	if hints == nil {
 		return ""
 	}
@@ -232,15 +229,14 @@ func hinted(d *agentinstall.HostDisk, hints *metal3.RootDeviceHints) bool {
 // power does for a BareMetalHost what the operator of bare metal does: it says
 // that the machine is on and what it was booted with. The machines themselves
 // boot as soon as there is an image, with an operator or without.
-func (h *hub) power(ctx context.Context, host *objects.Object) error {
-	status := statusOf(host)
+func (h *hub) power(ctx context.Context, host *apiobject.Object) error {
+	status := apiobject.Status(host)
 	provisioning, _, _ := unstructured.NestedMap(host.Object, "status", "provisioning")
 	if provisioning == nil {
 		provisioning = map[string]any{"ID": ""}
 	}
-	online, _, _ := unstructured.NestedBool(host.Object, "spec", "online")
 	image, booted, _ := unstructured.NestedMap(host.Object, "spec", "image")
-	status["operationalStatus"], status["poweredOn"] = "OK", online
+	status["operationalStatus"], status["poweredOn"] = "OK", apiobject.Truth(host, "spec", "online")
 	status["errorCount"], status["errorMessage"] = int64(0), ""
 	delete(provisioning, "image")
 	switch {

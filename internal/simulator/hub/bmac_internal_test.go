@@ -6,7 +6,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/metal3"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,7 +28,7 @@ func TestHintedDisk(t *testing.T) {
 		hostDisk("dm-0", "Multipath", "0x600a098038314d6b", 300_000_000_000, true),
 		hostDisk("sdd", "SSD", "0x5001b448b1a00003", 8_000_000_000, false),
 	}
-	agent := &objects.Object{Object: map[string]any{"status": map[string]any{"inventory": map[string]any{"disks": disks}}}}
+	agent := &apiobject.Object{Object: map[string]any{"status": map[string]any{"inventory": map[string]any{"disks": disks}}}}
 	yes, no := true, false
 	for name, test := range map[string]struct {
 		hints *metal3.RootDeviceHints

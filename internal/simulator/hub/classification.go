@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/hub/webhook"
@@ -29,7 +30,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		return err
 	}
 	deleting := class.GetDeletionTimestamp() != nil
-	if !deleting && objects.AddFinalizer(class, hubapi.FinalizerAgentClassification) {
+	if !deleting && apiobject.AddFinalizer(class, hubapi.FinalizerAgentClassification) {
 		if err := h.store.update(ctx, class); err != nil {
 			return err
 		}
@@ -44,9 +45,9 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 		}
 	}
 	if deleting {
-		return h.store.change(ctx, class, func() { objects.DropFinalizer(class, hubapi.FinalizerAgentClassification) })
+		return h.store.change(ctx, class, func() { apiobject.DropFinalizer(class, hubapi.FinalizerAgentClassification) })
 	}
-	status := statusOf(class)
+	status := apiobject.Status(class)
 	delete(status, "matchedCount")
 	delete(status, "errorCount")
 	matched, failed := countClassified(agents, &spec)
@@ -64,7 +65,7 @@ func (h *hub) reconcileClassification(ctx context.Context, k key) error {
 	return h.writeStatus(ctx, class, status)
 }
 
-func classify(ctx context.Context, agent *objects.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
+func classify(ctx context.Context, agent *apiobject.Object, spec *agentinstall.AgentClassificationSpec, deleting bool) bool {
 	name, failed := hubapi.LabelClassificationPrefix+spec.LabelKey, webhook.QueryErrorPrefix+"-"+spec.LabelValue
 	matches, err := false, error(nil)
 	if !deleting {
@@ -112,7 +113,7 @@ func queryMatches(ctx context.Context, text string, inventory map[string]any) (b
 	return answer == true, nil
 }
 
-func countClassified(agents []*objects.Object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
+func countClassified(agents []*apiobject.Object, spec *agentinstall.AgentClassificationSpec) (matched, failed int64) {
 	for _, agent := range agents {
 		label, there := agent.GetLabels()[hubapi.LabelClassificationPrefix+spec.LabelKey]
 		switch {

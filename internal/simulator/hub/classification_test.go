@@ -8,7 +8,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 )
 
 // machineText is an inventory to ask about.
@@ -17,9 +17,9 @@ const machineText = `{"cpu":{"count":16,"architecture":"x86_64"},"memory":{"phys
 "systemVendor":{"manufacturer":"Dell Inc.","virtual":false}}`
 
 // labelled is an Agent with an inventory and the label of the classification "size".
-func labelled(t *testing.T, inventory, label string) *objects.Object {
+func labelled(t *testing.T, inventory, label string) *apiobject.Object {
 	t.Helper()
-	agent := &objects.Object{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{}}}
+	agent := &apiobject.Object{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "status": map[string]any{}}}
 	if label != "" {
 		agent.SetLabels(map[string]string{hubapi.LabelClassificationPrefix + "size": label})
 	}
@@ -104,7 +104,7 @@ func TestClassificationLabels(t *testing.T) {
 }
 
 func TestClassificationCounts(t *testing.T) {
-	var agents []*objects.Object
+	var agents []*apiobject.Object
 	for _, label := range []string{"", "big", "big", "small", "QUERYERROR-big", "QUERYERROR-small"} {
 		agents = append(agents, labelled(t, machineText, label))
 	}

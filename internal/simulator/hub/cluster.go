@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -35,7 +36,7 @@ func remembered[T any](all map[key]*T, k key) *T {
 
 type pair struct {
 	key     key
-	cd, aci *objects.Object
+	cd, aci *apiobject.Object
 	deploy  objects.DeploymentSpec
 	install objects.InstallSpec
 }
@@ -101,14 +102,14 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 }
 
 func (h *hub) claim(ctx context.Context, p *pair) error {
-	if objects.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
+	if apiobject.AddFinalizer(p.aci, hubapi.FinalizerAgentClusterInstall) {
 		if err := h.store.updatePrinted(ctx, p.aci); err != nil {
 			return err
 		}
 	}
-	added := objects.AddFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
+	added := apiobject.AddFinalizer(p.cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
-		added = objects.AddFinalizer(p.cd, hubapi.FinalizerHive) || added
+		added = apiobject.AddFinalizer(p.cd, hubapi.FinalizerHive) || added
 	}
 	if added {
 		if err := h.store.updatePrinted(ctx, p.cd); err != nil {
@@ -147,7 +148,7 @@ func (h *hub) reconcileInstall(ctx context.Context, k key) error {
 		h.queue.add(owner)
 		return nil
 	}
-	if objects.AddFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
+	if apiobject.AddFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
 		if err := h.store.updatePrinted(ctx, aci); err != nil {
 			return err
 		}
@@ -203,7 +204,7 @@ func (h *hub) createCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 // adopt finds the cluster that a former run of the controllers had made.
 func (h *hub) adopt(ctx context.Context, m *clusterMemory, p *pair) error {
 	if m.id == "" {
-		if m.id = queryOf(objects.Nested(p.aci, "status", "debugInfo", "eventsURL"), "cluster_id"); m.id == "" {
+		if m.id = queryOf(apiobject.Text(p.aci, "status", "debugInfo", "eventsURL"), "cluster_id"); m.id == "" {
 			return nil
 		}
 	}
@@ -250,7 +251,7 @@ func (h *hub) updateCluster(ctx context.Context, m *clusterMemory, in *clusterIn
 const specSyncedText = "SyncOK"
 
 func (h *hub) reportCluster(ctx context.Context, m *clusterMemory, p *pair, fault error) error {
-	status := statusOf(p.aci)
+	status := apiobject.Status(p.aci)
 	all := condition.NoCluster()
 	if m.rest == nil {
 		status["debugInfo"] = map[string]any{"eventsURL": "", "logsURL": ""}
@@ -346,21 +347,13 @@ func setChecks(status map[string]any, text string) {
 	status["validationsInfo"] = checks
 }
 
-func statusOf(o *objects.Object) map[string]any {
-	status, _, _ := unstructured.NestedMap(o.Object, "status")
-	if status == nil {
-		status = map[string]any{}
-	}
-	return status
-}
-
 // setConditions puts conditions among those of a status; with heartbeat they have lastProbeTime, too.
 func (h *hub) setConditions(status map[string]any, heartbeat bool, want ...condition.Condition) {
 	have, _ := status["conditions"].([]any)
 	status["conditions"] = condition.Set(have, want, h.present(), heartbeat)
 }
 
-func (h *hub) writeStatus(ctx context.Context, o *objects.Object, status map[string]any) error {
+func (h *hub) writeStatus(ctx context.Context, o *apiobject.Object, status map[string]any) error {
 	old, _, _ := unstructured.NestedMap(o.Object, "status")
 	if reflect.DeepEqual(plain(old), plain(status)) {
 		return nil

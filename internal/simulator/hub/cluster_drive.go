@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -75,7 +75,7 @@ func (h *hub) count(v *condition.ClusterView, host *assisted.Host) {
 	if agent == nil {
 		return
 	}
-	if approved, _, _ := unstructured.NestedBool(agent.Object, "spec", "approved"); approved {
+	if apiobject.Truth(agent, "spec", "approved") {
 		v.Approved++
 	}
 	if condition.Of(agent, "SpecSynced").Status == condition.False {
@@ -215,7 +215,7 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 	if err := h.stamp(ctx, secret); err != nil {
 		return err
 	}
-	if objects.Nested(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
+	if apiobject.Text(secret, "data", "kubeconfig") == base64.StdEncoding.EncodeToString(data) {
 		return nil
 	}
 	if err := unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString(data), "data", "kubeconfig"); err != nil {
@@ -224,12 +224,12 @@ func (h *hub) publishConfig(ctx context.Context, m *clusterMemory, p *pair, name
 	return h.store.update(ctx, secret)
 }
 
-func secretOf(p *pair, name, kind string, data map[string]string) *objects.Object {
+func secretOf(p *pair, name, kind string, data map[string]string) *apiobject.Object {
 	encoded := map[string]any{}
 	for field, text := range data {
 		encoded[field] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	secret := &objects.Object{Object: map[string]any{"apiVersion": "v1", "kind": hubapi.KindSecret, "type": "Opaque", "data": encoded}}
+	secret := &apiobject.Object{Object: map[string]any{"apiVersion": "v1", "kind": hubapi.KindSecret, "type": "Opaque", "data": encoded}}
 	secret.SetName(name)
 	secret.SetNamespace(p.key.space)
 	secret.SetLabels(map[string]string{hubapi.LabelHiveClusterDeployment: p.key.id, hubapi.LabelHiveSecretType: kind})
@@ -247,7 +247,7 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	if cd == nil || aci == nil {
 		return nil
 	}
-	if done, _, _ := unstructured.NestedBool(cd.Object, "spec", "installed"); done {
+	if apiobject.Truth(cd, "spec", "installed") {
 		return nil
 	}
 	if err := h.copyConditions(ctx, cd, aci); err != nil {
@@ -274,11 +274,11 @@ func (h *hub) record(ctx context.Context, p *pair) error {
 	return nil
 }
 
-func isTrue(o *objects.Object, kind string) bool {
+func isTrue(o *apiobject.Object, kind string) bool {
 	return condition.Of(o, kind).Status == condition.True
 }
 
-func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error {
+func (h *hub) copyConditions(ctx context.Context, cd, aci *apiobject.Object) error {
 	var all []condition.Condition
 	for _, pair := range []struct{ from, to string }{
 		{hubapi.ConditionFailed, hubapi.ConditionHiveInstallFailed}, {hubapi.ConditionCompleted, hubapi.ConditionHiveInstallCompleted},
@@ -291,7 +291,7 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 		}
 	}
 	all = append(all, provisioned(aci)...)
-	status := statusOf(cd)
+	status := apiobject.Status(cd)
 	h.setConditions(status, true, all...)
 	if isTrue(aci, hubapi.ConditionRequirementsMet) && status["installStartedTimestamp"] == nil {
 		status["installStartedTimestamp"] = condition.Since(aci, hubapi.ConditionRequirementsMet)
@@ -303,7 +303,7 @@ func (h *hub) copyConditions(ctx context.Context, cd, aci *objects.Object) error
 }
 
 // provisioned are the conditions that Hive makes up itself.
-func provisioned(aci *objects.Object) []condition.Condition {
+func provisioned(aci *apiobject.Object) []condition.Condition {
 	stopped := isTrue(aci, hubapi.ConditionStopped)
 	failed := isTrue(aci, hubapi.ConditionFailed)
 	completed := isTrue(aci, hubapi.ConditionCompleted)

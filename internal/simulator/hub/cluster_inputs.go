@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -89,7 +90,7 @@ func (h *hub) field(ctx context.Context, k objects.Kind, space, name, field stri
 }
 
 // stamp marks an object for backup and for watching, in two writes as the service does.
-func (h *hub) stamp(ctx context.Context, o *objects.Object) error {
+func (h *hub) stamp(ctx context.Context, o *apiobject.Object) error {
 	for _, label := range []string{hubapi.LabelBackup, hubapi.LabelWatch} {
 		stamped := labels.Merge(o.GetLabels(), labels.Set{label: yesText})
 		if err := h.store.change(ctx, o, func() { o.SetLabels(stamped) }); err != nil {
@@ -110,7 +111,7 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	if set == nil {
 		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
 	}
-	image := objects.Nested(set, "spec", "releaseImage")
+	image := apiobject.Text(set, "spec", "releaseImage")
 	release, ok := versions.ReleaseByImage(cmp.Or(h.config.Images[image], image))
 	if !ok {
 		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
@@ -118,7 +119,7 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	return release, nil
 }
 
-func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *objects.Object) error {
+func (h *hub) updateByAnnotation(ctx context.Context, m *clusterMemory, aci *apiobject.Object) error {
 	notes := aci.GetAnnotations()
 	changed := false
 	if want := notes[hubapi.AnnotationInstallConfigOverrides]; want != m.rest.Overrides {
@@ -171,7 +172,7 @@ func queryOf(address, name string) string {
 	return parsed.Query().Get(name)
 }
 
-func ownerOf(o *objects.Object, block bool) metav1.OwnerReference {
+func ownerOf(o *apiobject.Object, block bool) metav1.OwnerReference {
 	ref := metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()}
 	if block {
 		ref.BlockOwnerDeletion = &block

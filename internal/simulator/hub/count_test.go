@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // TestUnsyncedAgents: only an Agent that says that its spec was not taken holds a cluster
@@ -23,9 +23,9 @@ func TestUnsyncedAgents(t *testing.T) {
 		"not taken":       {[]any{map[string]any{"type": "SpecSynced", "status": "False"}}, 1, 1},
 	} {
 		env := key{hubapi.KindInfraEnv, "lab", "lab"}
-		h := &hub{infraEnvs: map[key]*infraEnvMemory{env: {id: "e"}}, store: &store{written: map[key]*objects.Object{}}}
+		h := &hub{infraEnvs: map[key]*infraEnvMemory{env: {id: "e"}}, store: &store{written: map[key]*apiobject.Object{}}}
 		if row.conditions != nil {
-			agent := &objects.Object{Object: map[string]any{"spec": map[string]any{"approved": true}, "status": map[string]any{"conditions": row.conditions}}}
+			agent := &apiobject.Object{Object: map[string]any{"spec": map[string]any{"approved": true}, "status": map[string]any{"conditions": row.conditions}}}
 			agent.SetAPIVersion(hubapi.GroupAgentInstall + "/" + hubapi.VersionAgentInstall)
 			agent.SetResourceVersion("1")
 			h.store.written[key{hubapi.KindAgent, "lab", "h"}] = agent

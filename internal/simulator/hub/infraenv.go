@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
@@ -45,7 +46,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	if env.GetDeletionTimestamp() != nil {
 		return h.releaseInfraEnv(ctx, env)
 	}
-	if objects.AddFinalizer(env, hubapi.FinalizerInfraEnv) {
+	if apiobject.AddFinalizer(env, hubapi.FinalizerInfraEnv) {
 		if err := h.store.updatePrinted(ctx, env); err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	return h.reportInfraEnv(ctx, m, env, &spec, fault)
 }
 
-func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec) error {
+func (h *hub) syncInfraEnv(ctx context.Context, m *infraEnvMemory, env *apiobject.Object, spec *agentinstall.InfraEnvSpec) error {
 	k := keyOf(hubapi.KindInfraEnv, env)
 	if err := h.adoptInfraEnv(ctx, m, env); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	}
 	m := h.clusters[owner]
 	if m == nil || m.rest == nil {
-		install := objects.Nested(cd, "spec", "clusterInstallRef", "name")
+		install := apiobject.Text(cd, "spec", "clusterInstallRef", "name")
 		return "", &errNoCluster{"ClusterDeployment is missing: cluster does not exist: " + ref.Name +
 			", check AgentClusterInstall conditions: name " + install + " in namespace " + ref.Namespace}
 	}
@@ -142,12 +143,12 @@ func (h *hub) gatherInfraEnv(ctx context.Context, k key, in *infraEnvInputs) err
 }
 
 // adoptInfraEnv finds the infra-env that a former run of the controllers had made.
-func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects.Object) error {
+func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *apiobject.Object) error {
 	if m.rest != nil {
 		return nil
 	}
 	if m.id == "" {
-		if m.id = queryOf(objects.Nested(env, "status", "debugInfo", "eventsURL"), "infra_env_id"); m.id == "" {
+		if m.id = queryOf(apiobject.Text(env, "status", "debugInfo", "eventsURL"), "infra_env_id"); m.id == "" {
 			return nil
 		}
 	}
@@ -161,16 +162,16 @@ func (h *hub) adoptInfraEnv(ctx context.Context, m *infraEnvMemory, env *objects
 		return err
 	}
 	m.rest = &have
-	if m.made, err = time.Parse(time.RFC3339, objects.Nested(env, "status", "createdTime")); err != nil {
+	if m.made, err = time.Parse(time.RFC3339, apiobject.Text(env, "status", "createdTime")); err != nil {
 		m.made = have.UpdatedAt
 	}
 	return nil
 }
 
 func (h *hub) reportInfraEnv(
-	ctx context.Context, m *infraEnvMemory, env *objects.Object, spec *agentinstall.InfraEnvSpec, fault error,
+	ctx context.Context, m *infraEnvMemory, env *apiobject.Object, spec *agentinstall.InfraEnvSpec, fault error,
 ) error {
-	status := statusOf(env)
+	status := apiobject.Status(env)
 	image := condition.Condition{Type: "ImageCreated", Status: condition.True, Reason: "InfraEnvAvailable",
 		Message: "InfraEnv is available: Image has been created"}
 	var waits *errNoCluster

@@ -5,7 +5,6 @@ package hub_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/hub"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -161,16 +161,11 @@ func (w *world) deleteAll() {
 // rest reads a list of the service.
 func (w *world) rest(path string) string {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.url+"/api/assisted-install/v2/"+path, nil)
+	service, err := assisted.New(w.url, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	data, err := io.ReadAll(response.Body)
+	data, err := service.Raw(w.t.Context(), http.MethodGet, "/v2/"+path, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

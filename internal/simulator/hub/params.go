@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
@@ -316,7 +317,7 @@ func selects(selector *metav1.LabelSelector) bool {
 	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) > 0
 }
 
-func staticOf(o *objects.Object) (*models.HostStaticNetworkConfig, error) {
+func staticOf(o *apiobject.Object) (*models.HostStaticNetworkConfig, error) {
 	var spec struct {
 		Interfaces []struct {
 			Name string `json:"name"`

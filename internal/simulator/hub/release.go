@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
@@ -17,7 +18,7 @@ import (
 const waitForOthers = 10 * time.Second
 
 // releaseDeployment deletes a deleted ClusterDeployment's AgentClusterInstall, and lets go once that is gone.
-func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
+func (h *hub) releaseDeployment(ctx context.Context, cd *apiobject.Object) error {
 	k := keyOf(hubapi.KindClusterDeployment, cd)
 	deploy, err := objects.Spec[objects.DeploymentSpec](cd)
 	if err != nil {
@@ -32,9 +33,9 @@ func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
 			return h.store.delete(ctx, hubapi.KindAgentClusterInstall, k.space, ref.Name)
 		}
 	}
-	dropped := objects.DropFinalizer(cd, hubapi.FinalizerClusterDeployment)
+	dropped := apiobject.DropFinalizer(cd, hubapi.FinalizerClusterDeployment)
 	if h.config.Hive {
-		dropped = objects.DropFinalizer(cd, hubapi.FinalizerHive) || dropped
+		dropped = apiobject.DropFinalizer(cd, hubapi.FinalizerHive) || dropped
 	}
 	if !dropped {
 		return nil
@@ -46,8 +47,8 @@ func (h *hub) releaseDeployment(ctx context.Context, cd *objects.Object) error {
 // releaseInstall undoes an AgentClusterInstall that is being deleted: a running
 // installation is cancelled, Agents are deleted or go back to their pool, and
 // the service's cluster is deleted.
-func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object) error {
-	if !hasFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
+func (h *hub) releaseInstall(ctx context.Context, owner key, aci *apiobject.Object) error {
+	if !apiobject.HasFinalizer(aci, hubapi.FinalizerAgentClusterInstall) {
 		return nil
 	}
 	m := remembered(h.clusters, owner)
@@ -62,7 +63,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 	if aci = h.store.get(hubapi.KindAgentClusterInstall, aci.GetNamespace(), aci.GetName()); aci == nil {
 		return nil
 	}
-	objects.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
+	apiobject.DropFinalizer(aci, hubapi.FinalizerAgentClusterInstall)
 	err := h.store.update(ctx, aci)
 	delete(h.clusters, owner)
 	h.queue.add(owner)
@@ -70,11 +71,7 @@ func (h *hub) releaseInstall(ctx context.Context, owner key, aci *objects.Object
 	return err
 }
 
-func hasFinalizer(o *objects.Object, name string) bool {
-	return !objects.AddFinalizer(o.DeepCopy(), name)
-}
-
-func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *objects.Object) error {
+func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *apiobject.Object) error {
 	switch m.rest.Status {
 	case "preparing-for-installation", "installing", "installing-pending-user-action", "finalizing", "error":
 		if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/cancel", nil, nil); err != nil {
@@ -106,7 +103,7 @@ func (h *hub) dissolve(ctx context.Context, m *clusterMemory, owner key, aci *ob
 func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	preserve := false
 	if cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id); cd != nil {
-		preserve, _, _ = unstructured.NestedBool(cd.Object, "spec", "preserveOnDelete")
+		preserve = apiobject.Truth(cd, "spec", "preserveOnDelete")
 	}
 	for _, agent := range h.agentsOf(owner) {
 		if h.goesWith(agent, owner, preserve) {
@@ -129,7 +126,7 @@ func (h *hub) releaseAgents(ctx context.Context, owner key) error {
 	return nil
 }
 
-func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
+func (h *hub) goesWith(agent *apiobject.Object, owner key, preserve bool) bool {
 	env := h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv])
 	if env == nil {
 		return false
@@ -140,7 +137,7 @@ func (h *hub) goesWith(agent *objects.Object, owner key, preserve bool) bool {
 
 // unbind gives a host back to its pool. It reboots an installed node into the discovery image, unless a
 // BareMetalHost does so or the credentials of the cluster are missing.
-func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *objects.Object, owner key) error {
+func (h *hub) unbind(ctx context.Context, host *assisted.Host, agent *apiobject.Object, owner key) error {
 	h.left[host.ID] = h.farewell(host)
 	path, reclaim := path(host)+"/actions/unbind", false
 	if agent.GetLabels()[hubapi.LabelAgentBMH] == "" && h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id) != nil &&
@@ -165,8 +162,8 @@ func (h *hub) kubeconfigOf(ctx context.Context, owner key) error {
 	return err
 }
 
-func (h *hub) agentsOf(owner key) []*objects.Object {
-	var bound []*objects.Object
+func (h *hub) agentsOf(owner key) []*apiobject.Object {
+	var bound []*apiobject.Object
 	for _, agent := range h.store.list(hubapi.KindAgent, "") {
 		if boundTo(agent) == owner {
 			bound = append(bound, agent)
@@ -175,21 +172,21 @@ func (h *hub) agentsOf(owner key) []*objects.Object {
 	return bound
 }
 
-func boundTo(agent *objects.Object) key { return clusterOf(agent, "clusterDeploymentName") }
+func boundTo(agent *apiobject.Object) key { return clusterOf(agent, "clusterDeploymentName") }
 
 // clusterOf names the ClusterDeployment that a field of a spec refers to; an empty key for none.
-func clusterOf(o *objects.Object, field string) key {
-	name := objects.Nested(o, "spec", field, "name")
+func clusterOf(o *apiobject.Object, field string) key {
+	name := apiobject.Text(o, "spec", field, "name")
 	if name == "" {
 		return key{}
 	}
-	return key{hubapi.KindClusterDeployment, objects.Nested(o, "spec", field, "namespace"), name}
+	return key{hubapi.KindClusterDeployment, apiobject.Text(o, "spec", field, "namespace"), name}
 }
 
 // releaseInfraEnv deletes the service's infra-env with its hosts, and lets go. Agents follow their owner.
-func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
+func (h *hub) releaseInfraEnv(ctx context.Context, env *apiobject.Object) error {
 	k := keyOf(hubapi.KindInfraEnv, env)
-	if !hasFinalizer(env, hubapi.FinalizerInfraEnv) {
+	if !apiobject.HasFinalizer(env, hubapi.FinalizerInfraEnv) {
 		return nil
 	}
 	m := remembered(h.infraEnvs, k)
@@ -203,7 +200,7 @@ func (h *hub) releaseInfraEnv(ctx context.Context, env *objects.Object) error {
 		h.logf("deleted infra-env %s of %s", m.id, k)
 	}
 	delete(h.infraEnvs, k)
-	objects.DropFinalizer(env, hubapi.FinalizerInfraEnv)
+	apiobject.DropFinalizer(env, hubapi.FinalizerInfraEnv)
 	return h.store.update(ctx, env)
 }
 
@@ -239,8 +236,8 @@ func (h *hub) dropHost(ctx context.Context, path string) error {
 	return err
 }
 
-func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
-	if !hasFinalizer(agent, hubapi.FinalizerAgent) {
+func (h *hub) releaseAgent(ctx context.Context, agent *apiobject.Object) error {
+	if !apiobject.HasFinalizer(agent, hubapi.FinalizerAgent) {
 		return nil
 	}
 	owner := boundTo(agent)
@@ -260,24 +257,24 @@ func (h *hub) releaseAgent(ctx context.Context, agent *objects.Object) error {
 		h.takenOut[agent.GetUID()] = true
 		h.logf("the node of %s is taken out of %s", agent.GetName(), owner)
 	}
-	objects.DropFinalizer(agent, hubapi.FinalizerAgent)
+	apiobject.DropFinalizer(agent, hubapi.FinalizerAgent)
 	return h.store.update(ctx, agent)
 }
 
 // removesNode says whether a deleted Agent's node is taken out of its cluster: not where the
 // Agent says so, or the cluster is deleted, too.
-func (h *hub) removesNode(agent *objects.Object, owner key) bool {
+func (h *hub) removesNode(agent *apiobject.Object, owner key) bool {
 	_, skips := agent.GetAnnotations()[hubapi.AnnotationAgentSkipCleanup]
-	return !skips && owner.id != "" && objects.Nested(agent, "status", "progress", "currentStage") == "Done" && h.lives(agent, owner)
+	return !skips && owner.id != "" && apiobject.Text(agent, "status", "progress", "currentStage") == "Done" && h.lives(agent, owner)
 }
 
 // reachNode is an error, and a condition of the Agent, where its cluster cannot be reached.
-func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) error {
+func (h *hub) reachNode(ctx context.Context, agent *apiobject.Object, owner key) error {
 	err := h.kubeconfigOf(ctx, owner)
 	if err == nil {
 		return nil
 	}
-	status := statusOf(agent)
+	status := apiobject.Status(agent)
 	h.setConditions(
 		status, false,
 		condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()},
@@ -286,10 +283,10 @@ func (h *hub) reachNode(ctx context.Context, agent *objects.Object, owner key) e
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 
-func (h *hub) lives(agent *objects.Object, owner key) bool {
-	stays := func(o *objects.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
+func (h *hub) lives(agent *apiobject.Object, owner key) bool {
+	stays := func(o *apiobject.Object) bool { return o != nil && o.GetDeletionTimestamp() == nil }
 	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
 	return stays(cd) &&
-		stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, objects.Nested(cd, "spec", "clusterInstallRef", "name"))) &&
+		stays(h.store.get(hubapi.KindAgentClusterInstall, owner.space, apiobject.Text(cd, "spec", "clusterInstallRef", "name"))) &&
 		stays(h.store.get(hubapi.KindInfraEnv, agent.GetNamespace(), agent.GetLabels()[hubapi.LabelAgentInfraEnv]))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,11 +14,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Missing names the resources that Run waits for and an API server does not serve.
-func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
+func dial(config *rest.Config) (dynamic.Interface, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the hub: %w", err)
+	}
+	return client, nil
+}
+
+// Missing names the resources that Run waits for and an API server does not serve.
+func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
+	client, err := dial(config)
+	if err != nil {
+		return nil, err
 	}
 	_, missing, err := kindsOf(ctx, client, "", true)
 	var names []string
@@ -33,9 +41,9 @@ func Missing(ctx context.Context, config *rest.Config) ([]string, error) {
 // multicluster engine has them: img4.20.33-x86-64-appsub. Those that are there stay
 // as they are. It gives the names of those that it made.
 func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
-	client, err := dynamic.NewForConfig(config)
+	client, err := dial(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the hub: %w", err)
+		return nil, err
 	}
 	var made []string
 	for version := range versions.OpenshiftVersions("", true) {
@@ -56,9 +64,9 @@ func AddImageSets(ctx context.Context, config *rest.Config) ([]string, error) {
 	return made, nil
 }
 
-func imageSetOf(r versions.Release) *objects.Object {
+func imageSetOf(r versions.Release) *apiobject.Object {
 	name := "img" + strings.TrimSuffix(r.Version, "-multi") + "-" + strings.ReplaceAll(r.CPUArchitecture, "_", "-") + "-appsub"
-	return &objects.Object{Object: map[string]any{
+	return &apiobject.Object{Object: map[string]any{
 		"apiVersion": hubapi.GroupHive + "/" + hubapi.VersionHive, "kind": hubapi.KindClusterImageSet,
 		"metadata": map[string]any{"name": name, "labels": map[string]any{"visible": "true"}},
 		"spec":     map[string]any{"releaseImage": r.URL},
@@ -67,9 +75,9 @@ func imageSetOf(r versions.Release) *objects.Object {
 
 // AgentServiceConfig names the one by which the real assisted-service was set up there; "" without one.
 func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error) {
-	client, err := dynamic.NewForConfig(config)
+	client, err := dial(config)
 	if err != nil {
-		return "", fmt.Errorf("make a client for the hub: %w", err)
+		return "", err
 	}
 	configs := hubapi.Resource(hubapi.KindAgentServiceConfig)
 	list, err := client.Resource(configs).List(ctx, metav1.ListOptions{Limit: 1})
@@ -87,9 +95,9 @@ func AgentServiceConfig(ctx context.Context, config *rest.Config) (string, error
 // Images gives the addresses of the InfraEnvs' discovery Ignition, in a namespace or, for "", in all.
 func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		client, err := dynamic.NewForConfig(config)
+		client, err := dial(config)
 		if err != nil {
-			return nil, fmt.Errorf("make a client for the hub: %w", err)
+			return nil, err
 		}
 		list, err := client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -98,7 +106,7 @@ func Images(config *rest.Config, namespace string) func(ctx context.Context) ([]
 		var addresses []string
 		for i := range list.Items {
 			env := &list.Items[i]
-			if address := objects.Nested(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" &&
+			if address := apiobject.Text(env, "status", "bootArtifacts", "discoveryIgnitionURL"); address != "" &&
 				env.GetDeletionTimestamp() == nil {
 				addresses = append(addresses, address)
 			}

@@ -13,11 +13,10 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -30,7 +29,7 @@ type key struct {
 	space, id string
 }
 
-func keyOf(k objects.Kind, o *objects.Object) key { return key{k, o.GetNamespace(), o.GetName()} }
+func keyOf(k objects.Kind, o *apiobject.Object) key { return key{k, o.GetNamespace(), o.GetName()} }
 
 func (k key) String() string { return fmt.Sprintf("%s %s/%s", k.kind, k.space, k.id) }
 
@@ -40,25 +39,25 @@ type store struct {
 	stores map[objects.Kind]cache.Store
 
 	mu      sync.Mutex
-	written map[key]*objects.Object // newer than what the watches have brought
+	written map[key]*apiobject.Object // newer than what the watches have brought
 }
 
 // openStore starts the watches, which h waits for in the end, and returns when they have seen everything.
 func openStore(ctx context.Context, config *rest.Config, namespace string, h *hub) (*store, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000
-	client, err := dynamic.NewForConfig(config)
+	client, err := dial(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the hub: %w", err)
+		return nil, err
 	}
-	s := &store{client: client, stores: map[objects.Kind]cache.Store{}, written: map[key]*objects.Object{}}
+	s := &store{client: client, stores: map[objects.Kind]cache.Store{}, written: map[key]*apiobject.Object{}}
 	kinds, err := awaitKinds(ctx, client, namespace, h.logf)
 	if err != nil {
 		return nil, err
 	}
 	var seen []cache.InformerSynced
 	for _, k := range kinds {
-		informer := cache.NewSharedIndexInformer(listWatch(client, k, namespace), &objects.Object{}, 0, cache.Indexers{})
+		informer := cache.NewSharedIndexInformer(apiobject.ListWatch(client, of(client, k, namespace)), &apiobject.Object{}, 0, cache.Indexers{})
 		if err := s.follow(k, informer, h); err != nil {
 			return nil, fmt.Errorf("watch %s: %w", k, err)
 		}
@@ -74,19 +73,6 @@ func of(client dynamic.Interface, k objects.Kind, namespace string) dynamic.Reso
 		return client.Resource(k.Resource())
 	}
 	return client.Resource(k.Resource()).Namespace(namespace)
-}
-
-// listWatch is written out: dynamicinformer brings the clients of all of Kubernetes' own kinds along.
-func listWatch(client dynamic.Interface, k objects.Kind, namespace string) cache.ListerWatcher {
-	resource := of(client, k, namespace)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return resource.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return resource.Watch(ctx, o)
-		},
-	}, client)
 }
 
 // awaitKinds are the watched kinds that the server has; it waits for those that are needed.
@@ -130,7 +116,7 @@ func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, h *hu
 		if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
 			o = last.Obj
 		}
-		if seen, ok := o.(*objects.Object); ok {
+		if seen, ok := o.(*apiobject.Object); ok {
 			s.forget(keyOf(k, seen), seen, gone)
 			h.queue.add(keyOf(k, seen))
 		}
@@ -145,7 +131,7 @@ func (s *store) follow(k objects.Kind, informer cache.SharedIndexInformer, h *hu
 }
 
 // forget drops a version that was written, once a watch has brought it, a newer one, or its end.
-func (s *store) forget(at key, seen *objects.Object, gone bool) {
+func (s *store) forget(at key, seen *apiobject.Object, gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if mine := s.written[at]; mine != nil && (gone && mine.GetUID() == seen.GetUID() || !older(seen, mine)) {
@@ -153,18 +139,18 @@ func (s *store) forget(at key, seen *objects.Object, gone bool) {
 	}
 }
 
-func older(a, b *objects.Object) bool {
+func older(a, b *apiobject.Object) bool {
 	x, errX := strconv.ParseUint(a.GetResourceVersion(), 10, 64)
 	y, errY := strconv.ParseUint(b.GetResourceVersion(), 10, 64)
 	return errX == nil && errY == nil && x < y
 }
 
 // get gives the newest known version of an object, to be changed at will; nil where there is none.
-func (s *store) get(k objects.Kind, space, id string) *objects.Object {
-	var newest *objects.Object
+func (s *store) get(k objects.Kind, space, id string) *apiobject.Object {
+	var newest *apiobject.Object
 	if from := s.stores[k]; from != nil {
 		if o, found, _ := from.GetByKey(cache.NewObjectName(space, id).String()); found {
-			newest, _ = o.(*objects.Object)
+			newest, _ = o.(*apiobject.Object)
 		}
 	}
 	s.mu.Lock()
@@ -176,11 +162,11 @@ func (s *store) get(k objects.Kind, space, id string) *objects.Object {
 }
 
 // newest are the objects of a kind in a namespace ("" for all), not to be changed.
-func (s *store) newest(k objects.Kind, space string) map[key]*objects.Object {
-	found := map[key]*objects.Object{}
+func (s *store) newest(k objects.Kind, space string) map[key]*apiobject.Object {
+	found := map[key]*apiobject.Object{}
 	if from := s.stores[k]; from != nil {
 		for _, o := range from.List() {
-			if seen, ok := o.(*objects.Object); ok && (space == "" || seen.GetNamespace() == space) {
+			if seen, ok := o.(*apiobject.Object); ok && (space == "" || seen.GetNamespace() == space) {
 				found[keyOf(k, seen)] = seen
 			}
 		}
@@ -196,18 +182,18 @@ func (s *store) newest(k objects.Kind, space string) map[key]*objects.Object {
 }
 
 // list gives the objects of a kind in a namespace ("" for all), by name, to be changed at will.
-func (s *store) list(k objects.Kind, space string) []*objects.Object {
-	var all []*objects.Object
+func (s *store) list(k objects.Kind, space string) []*apiobject.Object {
+	var all []*apiobject.Object
 	for _, o := range s.newest(k, space) {
 		all = append(all, o.DeepCopy())
 	}
-	slices.SortFunc(all, func(a, b *objects.Object) int {
+	slices.SortFunc(all, func(a, b *apiobject.Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
 	return all
 }
 
-func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
+func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*apiobject.Object, error) {
 	if o := s.get(k, space, id); o != nil {
 		return o, nil
 	}
@@ -215,7 +201,7 @@ func (s *store) read(ctx context.Context, k objects.Kind, space, id string) (*ob
 }
 
 // keep remembers a version that the server gave back for a write, and makes it the writer's own.
-func (s *store) keep(o, made *objects.Object, err error) error {
+func (s *store) keep(o, made *apiobject.Object, err error) error {
 	if err != nil {
 		return err
 	}
@@ -232,26 +218,26 @@ func (s *store) keep(o, made *objects.Object, err error) error {
 }
 
 // live asks the server for an object, for kinds of which other copies may be old.
-func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*objects.Object, error) {
+func (s *store) live(ctx context.Context, k objects.Kind, space, id string) (*apiobject.Object, error) {
 	return of(s.client, k, space).Get(ctx, id, metav1.GetOptions{})
 }
 
-func (s *store) resource(o *objects.Object) dynamic.ResourceInterface {
+func (s *store) resource(o *apiobject.Object) dynamic.ResourceInterface {
 	return of(s.client, objects.Kind(o.GetKind()), o.GetNamespace())
 }
 
-func (s *store) create(ctx context.Context, o *objects.Object) error {
+func (s *store) create(ctx context.Context, o *apiobject.Object) error {
 	made, err := s.resource(o).Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 	return s.keep(o, made, err)
 }
 
-func (s *store) update(ctx context.Context, o *objects.Object) error {
+func (s *store) update(ctx context.Context, o *apiobject.Object) error {
 	made, err := s.resource(o).Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(o, made, err)
 }
 
 // change writes what edit does to an object, if it does anything.
-func (s *store) change(ctx context.Context, o *objects.Object, edit func()) error {
+func (s *store) change(ctx context.Context, o *apiobject.Object, edit func()) error {
 	before := o.DeepCopy()
 	if edit(); reflect.DeepEqual(before, o) {
 		return nil
@@ -260,7 +246,7 @@ func (s *store) change(ctx context.Context, o *objects.Object, edit func()) erro
 }
 
 // updatePrinted is update in the form in which the service writes an object.
-func (s *store) updatePrinted(ctx context.Context, o *objects.Object) error {
+func (s *store) updatePrinted(ctx context.Context, o *apiobject.Object) error {
 	printed := objects.AsPrinted(objects.Kind(o.GetKind()), o)
 	err := s.update(ctx, printed)
 	if err == nil {
@@ -269,7 +255,7 @@ func (s *store) updatePrinted(ctx context.Context, o *objects.Object) error {
 	return err
 }
 
-func (s *store) updateStatus(ctx context.Context, o *objects.Object) error {
+func (s *store) updateStatus(ctx context.Context, o *apiobject.Object) error {
 	made, err := s.resource(o).UpdateStatus(ctx, o, metav1.UpdateOptions{FieldManager: manager})
 	return s.keep(o, made, err)
 }

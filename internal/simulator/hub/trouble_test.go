@@ -20,14 +20,15 @@ import (
 )
 
 // patch merges something into an object.
-func (w *world) patch(kind schema.GroupVersionResource, name string, change map[string]any) error {
+func (w *world) patch(kind schema.GroupVersionResource, name string, change map[string]any) {
 	w.t.Helper()
 	data, err := json.Marshal(change)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	_, err = w.client.Resource(kind).Namespace(w.space).Patch(w.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{})
-	return err
+	if _, err = w.client.Resource(kind).Namespace(w.space).Patch(w.t.Context(), name, types.MergePatchType, data, metav1.PatchOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) reason(condition, status, reason string) {
@@ -48,21 +49,15 @@ func TestStall(t *testing.T) {
 		synced := seen.byType()["SpecSynced"]
 		return len(synced) == 1 && slices.Contains(synced[0], "False BackendError")
 	})
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": true}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": true}})
 	w.approve(3)
 	w.reason("RequirementsMet", "True", "ClusterIsReady")
 	w.reason("Completed", "False", "InstallationOnHold")
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"holdInstallation": false}})
 	w.reason("RequirementsMet", "False", "UnsyncedAgents")
 	w.reason("Completed", "False", "InstallationNotStarted")
 	touch := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"touched": "1"}}}
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, touch); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, touch)
 	w.reason("Completed", "False", "InstallationInProgress")
 	w.deleteAll()
 }
@@ -85,9 +80,7 @@ func TestRestart(t *testing.T) {
 	down := w.config
 	down.Trouble.ServiceDown = true
 	w.run(down)
-	if err := w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"seen": "1"}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"labels": map[string]any{"seen": "1"}}})
 	if err := w.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(w.space).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,9 +90,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("an Agent went though the service was down: %v, %v", list, err)
 	}
 	w.run(w.config)
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"sshPublicKey": ""}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"sshPublicKey": ""}})
 	w.until("the change to arrive", func() bool { return !strings.Contains(w.rest("clusters"), `"ssh_public_key"`) })
 	w.waitFor("the InfraEnv", hubapi.Resource(hubapi.KindInfraEnv), w.name, func(o *unstructured.Unstructured) bool {
 		if now := image(o); now != before {
@@ -148,15 +139,11 @@ func TestInputErrors(t *testing.T) {
 	})
 	w.applyOne(secret)
 	w.reason("SpecSynced", "True", "SyncOK")
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		hubapi.AnnotationInstallConfigOverrides: `{"fips"`}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationInstallConfigOverrides: `{"fips"`}}})
 	w.reason("SpecSynced", "False", "InputError")
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		hubapi.AnnotationInstallConfigOverrides: `{"fips":true}`}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationInstallConfigOverrides: `{"fips":true}`}}})
 	w.reason("SpecSynced", "True", "SyncOK")
 	if clusters := w.rest("clusters"); !strings.Contains(clusters, `\"fips\":true`) {
 		t.Errorf("the override did not arrive: %s", clusters)
@@ -164,9 +151,7 @@ func TestInputErrors(t *testing.T) {
 	// Mirrors are read from data alone.
 	w.applyOne(&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"name": "mirrors", "namespace": w.space}, "binaryData": map[string]any{hubapi.KeyRegistriesConf: "eA=="}}})
-	if err := w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"mirrorRegistryRef": map[string]any{"name": "mirrors", "namespace": w.space}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, map[string]any{"spec": map[string]any{"mirrorRegistryRef": map[string]any{"name": "mirrors", "namespace": w.space}}})
 	w.waitFor("mirrors that are no text", hubapi.Resource(hubapi.KindAgentClusterInstall), w.name, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "SpecSynced", "False", "InputError") && strings.Contains(messageOf(o, "SpecSynced"), "did not contain key "+hubapi.KeyRegistriesConf)
 	})
@@ -223,10 +208,8 @@ func TestPool(t *testing.T) {
 	w.waitFor("the image on the BareMetalHost", hubapi.Resource(hubapi.KindBareMetalHost), w.cluster.Spec.Hosts[0].Name, func(o *unstructured.Unstructured) bool {
 		return strings.HasSuffix(text(o, "spec", "image", "url"), ".iso") && text(o, "status", "provisioning", "state") == "provisioned"
 	})
-	if err := w.patch(hubapi.Resource(hubapi.KindBareMetalHost), w.cluster.Spec.Hosts[0].Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		hubapi.AnnotationBMACClusterReference: ""}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindBareMetalHost), w.cluster.Spec.Hosts[0].Name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationBMACClusterReference: ""}}})
 	w.waitFor("the host back in the pool", hubapi.Resource(hubapi.KindAgent), bound, func(o *unstructured.Unstructured) bool {
 		return conditionIs(o, "Bound", "False", "Unbound")
 	})
@@ -278,10 +261,8 @@ func TestReferenceOfABoundInfraEnv(t *testing.T) {
 	if _, hosts := seen(); slices.Contains(hosts, refused) {
 		t.Errorf("%s is looked after, although it names a cluster", refused)
 	}
-	if err := w.patch(hubapi.Resource(hubapi.KindBareMetalHost), refused, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		hubapi.AnnotationBMACClusterReference: nil}}}); err != nil {
-		t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindBareMetalHost), refused, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationBMACClusterReference: nil}}})
 	w.until("the one that names none any more", func() bool { _, hosts := seen(); return slices.Contains(hosts, refused) })
 	w.deleteAll()
 }
@@ -297,9 +278,7 @@ func (w *world) passesOn(agent string) {
 		}
 	}
 	w.waitFor("the label of the InfraEnv", hubapi.Resource(hubapi.KindAgent), agent, has(map[string]string{"own": "yes", "site": "north"}))
-	if err := w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-		hubapi.AnnotationPropagateNodeLabels: nil}}}); err != nil {
-		w.t.Fatal(err)
-	}
+	w.patch(hubapi.Resource(hubapi.KindInfraEnv), w.name, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+		hubapi.AnnotationPropagateNodeLabels: nil}}})
 	w.waitFor("the Agent's own labels alone", hubapi.Resource(hubapi.KindAgent), agent, has(map[string]string{"own": "yes"}))
 }

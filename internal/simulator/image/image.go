@@ -123,7 +123,7 @@ func (l *live) personal(source Source, rootfsURL string) (*isowriter.Sparse, err
 	if l.minimal {
 		config = source.MinimalIgnition
 	}
-	archive := ignitionArchive(config)
+	archive := isowriter.IgnitionArchive(config)
 	if int64(len(archive)) > l.ignition.length {
 		return nil, &httpError{http.StatusInternalServerError,
 			fmt.Sprintf("content length (%d) exceeds embed area size (%d)", len(archive), l.ignition.length)}
@@ -171,7 +171,7 @@ func (k kernelArguments) patch(more []string) ([]isowriter.Part, error) {
 // netboot is a network boot's one initrd: the live image's own, the Ignition, and the network files.
 func (l *live) netboot(source Source) io.ReadSeeker {
 	initrd := l.initrd.With()
-	initrd.Append(ignitionArchive(source.NetbootIgnition))
+	initrd.Append(isowriter.IgnitionArchive(source.NetbootIgnition))
 	if len(source.StaticNetwork) > 0 {
 		initrd.Pad(4)
 		initrd.Append(source.StaticNetwork)

@@ -315,8 +315,3 @@ func initrdFor(os versions.OSImage, rootfs *isowriter.Sparse) *isowriter.Sparse 
 func member(name string, data *isowriter.Sparse) isowriter.Member {
 	return isowriter.Member{Name: name, Mode: isowriter.ModeFile | 0o644, Data: data}
 }
-
-// ignitionArchive is what goes into the embed area: a compressed archive whose one member is the config.
-func ignitionArchive(config []byte) []byte {
-	return isowriter.Gzip(isowriter.Archive(member("config.ign", isowriter.BytesOf(config))).Bytes())
-}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 )
 
 // MakeCluster makes objects (YAML), a Cluster of that name among them, and waits until it is Available. It returns the
@@ -53,10 +54,11 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 		if err != nil {
 			return nil, fmt.Errorf("follow Cluster %s: %w", name, err)
 		}
-		available, message := conditionOf(cluster, "Available")
-		if available {
+		available := apiobject.Condition(cluster, "Available")
+		if available["status"] == "True" {
 			break
 		}
+		message, _ := available["message"].(string)
 		now := linesOf(message)
 		for _, line := range changedLines(last, now) {
 			says(line)
@@ -150,15 +152,4 @@ func makeSoon(ctx context.Context, objects dynamic.Interface, u *unstructured.Un
 		}
 	}
 	return err
-}
-
-func conditionOf(u *unstructured.Unstructured, kind string) (is bool, message string) {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, each := range conditions {
-		if c, _ := each.(map[string]any); c["type"] == kind {
-			message, _ = c["message"].(string)
-			return c["status"] == "True", message
-		}
-	}
-	return false, ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"k8s.io/client-go/rest"
 
@@ -98,24 +97,15 @@ func (l *Lab) start(ctx context.Context, config LabConfig) error {
 		later.Cluster, later.Day = file, host.Day2
 		l.play("machines", func() error { return simulator.BootAgain(ctx, later) })
 	}
-	if err := l.openBMCs(ctx, &boots); err != nil {
+	bmcs, doors, err := simulator.OpenBMCs(boots)
+	if err != nil {
 		return err
+	}
+	if bmcs != nil {
+		boots.BMCs, l.bmcs = bmcs, "http://"+doors.Addr().String()
+		l.play("BMCs", func() error { return bmcs.Serve(ctx, doors) })
 	}
 	l.play("machines", func() error { return simulator.BootAgain(ctx, boots) })
-	return nil
-}
-
-func (l *Lab) openBMCs(ctx context.Context, boots *simulator.BootConfig) error {
-	var err error
-	if boots.BMCs, err = simulator.NewBMCs(*boots); err != nil || boots.BMCs == nil {
-		return err
-	}
-	doors, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return fmt.Errorf("start the simulated BMCs: %w", err)
-	}
-	l.bmcs = "http://" + doors.Addr().String()
-	l.play("BMCs", func() error { return boots.BMCs.Serve(ctx, doors) })
 	return nil
 }
 

@@ -3,14 +3,11 @@
 package management_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -29,6 +26,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 )
 
@@ -82,34 +80,20 @@ func (r *rig) create(group, version, resource, text string) {
 	}
 }
 
-func (r *rig) rest(method, path string, body any) ([]byte, int) {
+func (r *rig) rest(method, path string, body any) ([]byte, error) {
 	r.t.Helper()
-	data, err := json.Marshal(body)
+	backend, err := assisted.New(r.ServiceURL(), nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(r.t.Context(), method, r.ServiceURL()+"/api/assisted-install/v2"+path, bytes.NewReader(data))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return answer, response.StatusCode
+	return backend.Raw(r.t.Context(), method, "/v2"+path, body)
 }
 
 func (r *rig) call(method, path string, body any) map[string]any {
 	r.t.Helper()
-	answer, status := r.rest(method, path, body)
-	if status >= 300 {
-		r.t.Fatalf("%s %s: %d %s", method, path, status, answer)
+	answer, err := r.rest(method, path, body)
+	if err != nil {
+		r.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	var said map[string]any
 	_ = json.Unmarshal(answer, &said) // a list is none
@@ -161,11 +145,11 @@ func (r *rig) installed(name string, meanwhile func(*rest.Config)) (id string, c
 	r.eventually("the cluster is ready", func() bool { return r.call("GET", "/clusters/"+id, nil)["status"] == "ready" })
 	r.call("POST", "/clusters/"+id+"/actions/install", nil)
 	r.eventually("the cluster is being installed", func() bool { return r.call("GET", "/clusters/"+id, nil)["status"] == "installing" })
-	kubeconfig, status := r.rest("GET", "/clusters/"+id+"/downloads/credentials?file_name=kubeconfig-noingress", nil)
-	if status != http.StatusOK {
-		r.t.Fatalf("no kubeconfig: %d %s", status, kubeconfig)
+	kubeconfig, err := r.rest("GET", "/clusters/"+id+"/downloads/credentials?file_name=kubeconfig-noingress", nil)
+	if err != nil {
+		r.t.Fatalf("no kubeconfig: %v", err)
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	config, err = clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -354,8 +338,8 @@ func TestSecondSite(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Error(err)
 	}
-	if answer, status := r.rest("GET", "/infra-envs", nil); status != http.StatusOK {
-		t.Errorf("the service has ended, too: %d %s", status, answer)
+	if _, err := r.rest("GET", "/infra-envs", nil); err != nil {
+		t.Errorf("the service has ended, too: %v", err)
 	}
 	if _, err := management.Start(t.Context(), management.Config{Kube: &rest.Config{Host: "http://127.0.0.1:1"}, Clock: clock.Real()}); err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("without an API server: %v", err)

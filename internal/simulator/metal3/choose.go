@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -44,7 +45,7 @@ func (m *metal3Machine) choose() (*object, error) {
 	if len(free) == 0 {
 		return nil, nil
 	}
-	domain := text(m.object, "spec", "failureDomain")
+	domain := apiobject.Text(m.object, "spec", "failureDomain")
 	near := slices.DeleteFunc(slices.Clone(free), func(h *object) bool { return h.GetLabels()[labelFailureDomain] != domain })
 	if domain != "" && len(near) > 0 {
 		free = near
@@ -61,8 +62,8 @@ func isFree(h *object) bool {
 		}
 	}
 	_, consumed, _ := unstructured.NestedMap(h.Object, "spec", "consumerRef")
-	return !consumed && h.GetDeletionTimestamp() == nil && text(h, "status", "errorMessage") == "" &&
-		text(h, "status", "provisioning", "state") == stateAvailable
+	return !consumed && h.GetDeletionTimestamp() == nil && apiobject.Text(h, "status", "errorMessage") == "" &&
+		apiobject.Text(h, "status", "provisioning", "state") == stateAvailable
 }
 
 func (m *metal3Machine) selector() (labels.Selector, error) {
@@ -85,7 +86,7 @@ func (m *metal3Machine) selector() (labels.Selector, error) {
 	for _, each := range expressions {
 		expression := &object{Object: map[string]any{"e": each}}
 		values, _, _ := unstructured.NestedStringSlice(expression.Object, "e", "values")
-		if err := add(text(expression, "e", "key"), text(expression, "e", "operator"), values); err != nil {
+		if err := add(apiobject.Text(expression, "e", "key"), apiobject.Text(expression, "e", "operator"), values); err != nil {
 			return nil, err
 		}
 	}
@@ -97,14 +98,14 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 	setConditions(m.object, condition{"AssociateMetal3MachineMetaData", no, "Deleting", ""})
 	h, k := m.host()
 	if h == nil || !m.consumes(h) {
-		dropFinalizer(m.object, finalizerMachine)
+		apiobject.DropFinalizer(m.object, finalizerMachine)
 		return 0, nil
 	}
 	before := printed(h.Object["spec"])
 	for _, field := range []string{"image", "customDeploy", "userData", "metaData", "networkData"} {
 		set(h, nil, "spec", field)
 	}
-	set(h, truth(h, "spec", "disablePowerOff"), "spec", "online")
+	set(h, apiobject.Truth(h, "spec", "disablePowerOff"), "spec", "online")
 	if printed(h.Object["spec"]) != before {
 		if err := m.update(ctx, k, h); err != nil {
 			return 0, err
@@ -112,10 +113,10 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 		m.logf("%s gives %s back", m.key, k)
 		return time.Second, nil
 	}
-	switch text(h, "status", "provisioning", "state") {
+	switch apiobject.Text(h, "status", "provisioning", "state") {
 	case stateNone, stateUnmanaged, stateRegistering, stateInspecting, stateAvailable:
 	case stateExternally:
-		if truth(h, "status", "poweredOn") {
+		if apiobject.Truth(h, "status", "poweredOn") {
 			return requeueAfter, nil
 		}
 	default:
@@ -123,7 +124,7 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 	}
 	set(h, nil, "spec", "consumerRef")
 	marks := h.GetLabels()
-	if marks[labelCluster] == text(m.machine, "spec", "clusterName") {
+	if marks[labelCluster] == apiobject.Text(m.machine, "spec", "clusterName") {
 		delete(marks, labelCluster)
 	}
 	h.SetLabels(marks)
@@ -136,7 +137,7 @@ func (m *metal3Machine) release(ctx context.Context) (time.Duration, error) {
 	if err := m.update(ctx, k, h); err != nil {
 		return 0, err
 	}
-	dropFinalizer(m.object, finalizerMachine)
+	apiobject.DropFinalizer(m.object, finalizerMachine)
 	return 0, nil
 }
 

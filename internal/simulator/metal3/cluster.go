@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -32,7 +33,7 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 	_, paused := u.GetAnnotations()[annotationPause]
 	var after time.Duration
 	switch {
-	case paused || owner != nil && truth(owner, "spec", "paused"):
+	case paused || owner != nil && apiobject.Truth(owner, "spec", "paused"):
 		setConditions(u, condition{"Paused", yes, "Paused", ""})
 	case u.GetDeletionTimestamp() != nil:
 		setConditions(u, condition{"Ready", no, "Deleting", ""})
@@ -40,12 +41,10 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 			after = requeueAfter
 			break
 		}
-		dropFinalizer(u, finalizerCluster)
+		apiobject.DropFinalizer(u, finalizerCluster)
 	default:
 		setConditions(u, condition{"Paused", no, "NotPaused", ""})
-		if !hasFinalizer(u, finalizerCluster) {
-			addFinalizer(u, finalizerCluster)
-		}
+		apiobject.AddFinalizer(u, finalizerCluster)
 		provision(u)
 	}
 	return after, o.saveCluster(ctx, k, before, u)
@@ -53,7 +52,7 @@ func (o *operator) reconcileCluster(ctx context.Context, k key) (time.Duration, 
 
 func provision(u *object) {
 	port, _, _ := unstructured.NestedInt64(u.Object, "spec", "controlPlaneEndpoint", "port")
-	there := text(u, "spec", "controlPlaneEndpoint", "host") != "" && port != 0
+	there := apiobject.Text(u, "spec", "controlPlaneEndpoint", "host") != "" && port != 0
 	set(u, there, "status", "initialization", "provisioned")
 	if there {
 		setConditions(u, condition{"BaremetalInfrastructureReady", yes, "Ready", ""}, condition{"Ready", yes, "Ready", ""})
@@ -70,21 +69,28 @@ func (o *operator) hasMachines(namespace, cluster string) bool {
 }
 
 func (o *operator) saveCluster(ctx context.Context, k key, before, u *object) error {
+	_, err := o.write(ctx, k, before, u, !reflect.DeepEqual(before.GetFinalizers(), u.GetFinalizers()))
+	return err
+}
+
+// write updates an object, where it changed, and its status, where that changed, and returns the object as it is then.
+// An object that loses its last finalizer while it is deleted is gone: it has no status to write.
+func (o *operator) write(ctx context.Context, k key, before, u *object, changed bool) (*object, error) {
 	status := u.Object["status"]
-	if !reflect.DeepEqual(before.GetFinalizers(), u.GetFinalizers()) {
+	if changed {
 		now, err := o.client(k).Update(ctx, u, options())
 		if err != nil {
-			return err
+			return u, err
 		}
 		if now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-			return nil
+			return u, nil
 		}
 		u = now
 	}
 	if reflect.DeepEqual(before.Object["status"], status) {
-		return nil
+		return u, nil
 	}
 	u.Object["status"] = runtime.DeepCopyJSONValue(status)
 	set(u, timestamp(), "status", "lastUpdated")
-	return o.updateStatus(ctx, k, u)
+	return u, o.updateStatus(ctx, k, u)
 }

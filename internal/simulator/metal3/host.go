@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 )
 
@@ -60,20 +61,19 @@ func (o *operator) reconcileHost(ctx context.Context, k key) (time.Duration, err
 	if _, paused := notes[annotationPaused]; paused {
 		return 0, nil
 	}
-	if u.GetDeletionTimestamp() != nil && !hasFinalizer(u, finalizerHost) {
+	if u.GetDeletionTimestamp() != nil && !apiobject.HasFinalizer(u, finalizerHost) {
 		return 0, nil
 	}
-	if text(u, "status", "provisioning", "state") == stateNone && notes[annotationStatus] != "" {
+	if apiobject.Text(u, "status", "provisioning", "state") == stateNone && notes[annotationStatus] != "" {
 		return 0, o.restore(ctx, k, u)
 	}
-	if u.GetDeletionTimestamp() == nil && !hasFinalizer(u, finalizerHost) {
-		addFinalizer(u, finalizerHost)
+	if u.GetDeletionTimestamp() == nil && apiobject.AddFinalizer(u, finalizerHost) {
 		return 0, o.update(ctx, k, u)
 	}
 	h := &bareMetal{operator: o, key: k, object: u, before: u.DeepCopy()}
-	if text(u, "spec", "bmc", "address") != "" {
+	if apiobject.Text(u, "spec", "bmc", "address") != "" {
 		var err error
-		if h.machine, err = o.config.Hardware.machineOf(text(u, "spec", "bootMACAddress"), k.name, text(u, "spec", "architecture")); err != nil {
+		if h.machine, err = o.config.Hardware.machineOf(apiobject.Text(u, "spec", "bootMACAddress"), k.name, apiobject.Text(u, "spec", "architecture")); err != nil {
 			return 0, err
 		}
 	}
@@ -116,7 +116,9 @@ type bareMetal struct {
 	then    func() // what is done once that is written; nil is nothing
 }
 
-func (h *bareMetal) state() string { return text(h.object, "status", "provisioning", "state") }
+func (h *bareMetal) state() string {
+	return apiobject.Text(h.object, "status", "provisioning", "state")
+}
 
 func (h *bareMetal) enter(state string) {
 	set(h.object, state, "status", "provisioning", "state")
@@ -138,7 +140,7 @@ func (h *bareMetal) save(ctx context.Context) error {
 			_ = unstructured.SetNestedField(h.Object, required.value, "status", required.name) // an object, as the schema has it
 		}
 	}
-	if text(h.object, "status", "provisioning", "ID") == "" {
+	if apiobject.Text(h.object, "status", "provisioning", "ID") == "" {
 		_ = unstructured.SetNestedField(h.Object, string(h.GetUID()), "status", "provisioning", "ID")
 	}
 	if h.machine != nil {
@@ -172,7 +174,7 @@ func (h *bareMetal) look(ctx context.Context) (time.Duration, error) {
 			return 0, nil
 		}
 	}
-	if text(h.object, "status", "operationalStatus") == "detached" {
+	if apiobject.Text(h.object, "status", "operationalStatus") == "detached" {
 		set(h.object, "OK", "status", "operationalStatus")
 	}
 	switch h.state() {
@@ -215,9 +217,9 @@ func (h *bareMetal) enroll() (time.Duration, error) {
 			return left, nil
 		}
 		switch {
-		case truth(h.object, "spec", "externallyProvisioned"):
+		case apiobject.Truth(h.object, "spec", "externallyProvisioned"):
 			h.enter(stateExternally)
-		case h.GetAnnotations()[annotationInspect] == "disabled" || text(h.object, "spec", "inspectionMode") == "disabled":
+		case h.GetAnnotations()[annotationInspect] == "disabled" || apiobject.Text(h.object, "spec", "inspectionMode") == "disabled":
 			h.enter(statePreparing)
 		default:
 			h.enter(stateInspecting)
@@ -242,13 +244,13 @@ func (h *bareMetal) image(of string) (url, format string) {
 	if of == "status" {
 		path = []string{of, "provisioning", "image"}
 	}
-	return text(h.object, append(path, "url")...), text(h.object, append(path, "format")...)
+	return apiobject.Text(h.object, append(path, "url")...), apiobject.Text(h.object, append(path, "format")...)
 }
 
 func (h *bareMetal) wantsImage() bool {
 	url, _ := h.image("spec")
 	has, _ := h.image("status")
-	return truth(h.object, "spec", "online") && url != "" && has == ""
+	return apiobject.Truth(h.object, "spec", "online") && url != "" && has == ""
 }
 
 // cancelled reports whether what a host was provisioned with is not wanted any more.
@@ -329,11 +331,11 @@ func (h *bareMetal) configDrive(ctx context.Context) (*host.DiskSystem, error) {
 
 // secret is what a secret says that the spec names: under the field's own key, or under value.
 func (h *bareMetal) secret(ctx context.Context, field string) ([]byte, error) {
-	name := text(h.object, "spec", field, "name")
+	name := apiobject.Text(h.object, "spec", field, "name")
 	if name == "" {
 		return nil, nil
 	}
-	if namespace := text(h.object, "spec", field, "namespace"); namespace != "" && namespace != h.key.namespace {
+	if namespace := apiobject.Text(h.object, "spec", field, "namespace"); namespace != "" && namespace != h.key.namespace {
 		return nil, fmt.Errorf("%s secret must be in same namespace as host %s/%s", field, h.key.namespace, h.key.name)
 	}
 	found, err := h.core.CoreV1().Secrets(h.key.namespace).Get(ctx, name, metav1.GetOptions{})
@@ -351,7 +353,7 @@ func (h *bareMetal) secret(ctx context.Context, field string) ([]byte, error) {
 // steady keeps a provisioned machine on or off, and restarts it where an annotation says so.
 func (h *bareMetal) steady(ctx context.Context) error {
 	notes := h.GetAnnotations()
-	if _, reboot := notes[annotationReboot]; reboot && truth(h.object, "spec", "online") {
+	if _, reboot := notes[annotationReboot]; reboot && apiobject.Truth(h.object, "spec", "online") {
 		delete(notes, annotationReboot)
 		now := h.before.DeepCopy()
 		now.SetAnnotations(notes)
@@ -368,7 +370,7 @@ func (h *bareMetal) steady(ctx context.Context) error {
 }
 
 func (h *bareMetal) power() {
-	if online := truth(h.object, "spec", "online"); h.machine != nil && online != h.machine.isOn() {
+	if online := apiobject.Truth(h.object, "spec", "online"); h.machine != nil && online != h.machine.isOn() {
 		h.machine.turn(online)
 	}
 }
@@ -388,7 +390,7 @@ func (h *bareMetal) deprovision() (time.Duration, error) {
 func (h *bareMetal) clean() {
 	h.machine.turn(false)
 	h.machine.insert("")
-	if text(h.object, "spec", "automatedCleaningMode") != "disabled" {
+	if apiobject.Text(h.object, "spec", "automatedCleaningMode") != "disabled" {
 		h.machine.write(nil)
 	}
 }
@@ -423,7 +425,7 @@ func (h *bareMetal) letGo(ctx context.Context) (time.Duration, error) {
 		h.machine.turn(false)
 	}
 	h.gone = true
-	dropFinalizer(h.before, finalizerHost)
+	apiobject.DropFinalizer(h.before, finalizerHost)
 	err := h.update(ctx, h.key, h.before)
 	if apierrors.IsNotFound(err) {
 		err = nil

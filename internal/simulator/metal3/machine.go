@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // What CAPM3 reads and writes on a Metal3Machine and its host beside their specs and statuses.
@@ -57,7 +57,7 @@ func (m *metal3Machine) look(ctx context.Context) (time.Duration, error) {
 		m.associated(no, "WaitingForMetal3MachineOwnerRef", "Waiting for Machine Controller to set OwnerRef on Metal3Machine")
 		return 0, nil
 	}
-	if domain := text(m.machine, "spec", "failureDomain"); domain != text(m.object, "spec", "failureDomain") {
+	if domain := apiobject.Text(m.machine, "spec", "failureDomain"); domain != apiobject.Text(m.object, "spec", "failureDomain") {
 		set(m.object, domain, "spec", "failureDomain")
 	}
 	m.cluster = m.get(key{coreCluster, m.key.namespace, m.machine.GetLabels()[labelCluster]})
@@ -65,7 +65,7 @@ func (m *metal3Machine) look(ctx context.Context) (time.Duration, error) {
 		m.associated(no, "WaitingForClusterInfrastructureReady", "Machine is missing cluster label or cluster does not exist")
 		return 0, nil
 	}
-	if !truth(m.cluster, "status", "initialization", "infrastructureProvisioned") {
+	if !apiobject.Truth(m.cluster, "status", "initialization", "infrastructureProvisioned") {
 		m.associated(no, "WaitingForClusterInfrastructureReady", "Waiting for Metal3Cluster Controller to create cluster infrastructure")
 		return 0, nil
 	}
@@ -82,7 +82,7 @@ func (m *metal3Machine) look(ctx context.Context) (time.Duration, error) {
 // anything is paused.
 func (m *metal3Machine) pause(ctx context.Context) (bool, error) {
 	h, hostKey := m.host()
-	clusterPaused := truth(m.cluster, "spec", "paused")
+	clusterPaused := apiobject.Truth(m.cluster, "spec", "paused")
 	if h != nil {
 		if err := m.pauseHost(ctx, hostKey, h, clusterPaused); err != nil {
 			return true, err
@@ -135,16 +135,14 @@ func (m *metal3Machine) host() (*object, key) {
 }
 
 func (m *metal3Machine) consumes(h *object) bool {
-	return text(h, "spec", "consumerRef", "kind") == kindMachine && text(h, "spec", "consumerRef", "name") == m.key.name &&
-		text(h, "spec", "consumerRef", "namespace") == m.key.namespace
+	return apiobject.Text(h, "spec", "consumerRef", "kind") == kindMachine && apiobject.Text(h, "spec", "consumerRef", "name") == m.key.name &&
+		apiobject.Text(h, "spec", "consumerRef", "namespace") == m.key.namespace
 }
 
 func (m *metal3Machine) proceed(ctx context.Context) (time.Duration, error) {
-	if !hasFinalizer(m.object, finalizerMachine) {
-		addFinalizer(m.object, finalizerMachine)
-	}
-	provisioned := text(m.object, "spec", "providerID") != "" && truth(m.object, "status", "initialization", "provisioned")
-	if provisioned && text(m.machine, "status", "nodeRef", "name") != "" {
+	apiobject.AddFinalizer(m.object, finalizerMachine)
+	provisioned := apiobject.Text(m.object, "spec", "providerID") != "" && apiobject.Truth(m.object, "status", "initialization", "provisioned")
+	if provisioned && apiobject.Text(m.machine, "status", "nodeRef", "name") != "" {
 		return 0, m.refresh(ctx)
 	}
 	if !m.bootstrapReady() {
@@ -159,7 +157,7 @@ func (m *metal3Machine) proceed(ctx context.Context) (time.Duration, error) {
 	if err := m.refresh(ctx); err != nil {
 		return 0, err
 	}
-	if h, _ := m.host(); h == nil || text(h, "status", "provisioning", "state") != stateProvisioned {
+	if h, _ := m.host(); h == nil || apiobject.Text(h, "status", "provisioning", "state") != stateProvisioned {
 		return 0, nil
 	}
 	return m.findNode(ctx)
@@ -167,8 +165,8 @@ func (m *metal3Machine) proceed(ctx context.Context) (time.Duration, error) {
 
 // bootstrapReady reports whether there are bootstrap data: for a machine with a config, once core says so.
 func (m *metal3Machine) bootstrapReady() bool {
-	if text(m.machine, "spec", "bootstrap", "configRef", "name") == "" {
-		return text(m.machine, "spec", "bootstrap", "dataSecretName") != ""
+	if apiobject.Text(m.machine, "spec", "bootstrap", "configRef", "name") == "" {
+		return apiobject.Text(m.machine, "spec", "bootstrap", "dataSecretName") != ""
 	}
 	list, _, _ := unstructured.NestedSlice(m.machine.Object, "status", "deprecated", "v1beta1", "conditions")
 	return slices.ContainsFunc(list, func(each any) bool {
@@ -182,9 +180,9 @@ func (m *metal3Machine) userData() map[string]any {
 		return has
 	}
 	own, _, _ := unstructured.NestedMap(m.object.Object, "spec", "userData")
-	name := text(m.machine, "spec", "bootstrap", "dataSecretName")
+	name := apiobject.Text(m.machine, "spec", "bootstrap", "dataSecretName")
 	if name == "" {
-		name = text(m.machine, "spec", "bootstrap", "configRef", "name")
+		name = apiobject.Text(m.machine, "spec", "bootstrap", "configRef", "name")
 	}
 	if name != "" {
 		return map[string]any{"name": name, "namespace": m.key.namespace}
@@ -207,7 +205,7 @@ func (m *metal3Machine) associate(ctx context.Context) (time.Duration, error) {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	labels[labelCluster] = text(m.machine, "spec", "clusterName")
+	labels[labelCluster] = apiobject.Text(m.machine, "spec", "clusterName")
 	h.SetLabels(labels)
 	m.setHost(h)
 	if err := m.update(ctx, k, h); err != nil {
@@ -249,10 +247,10 @@ func (m *metal3Machine) setHost(h *object) {
 		"spec", "consumerRef",
 	)
 	userData, _, _ := unstructured.NestedMap(m.object.Object, "status", "userData")
-	if text(h, "spec", "image", "url") == "" && text(h, "spec", "customDeploy", "method") == "" && userData != nil {
+	if apiobject.Text(h, "spec", "image", "url") == "" && apiobject.Text(h, "spec", "customDeploy", "method") == "" && userData != nil {
 		image := map[string]any{}
 		for from, to := range map[string]string{"url": "url", "checksum": "checksum", "checksumType": "checksumType", "diskFormat": "format"} {
-			if value := text(m.object, "spec", "image", from); value != "" {
+			if value := apiobject.Text(m.object, "spec", "image", from); value != "" {
 				image[to] = value
 			}
 		}
@@ -265,7 +263,7 @@ func (m *metal3Machine) setHost(h *object) {
 			}
 		}
 	}
-	if mode := text(m.object, "spec", "automatedCleaningMode"); mode != "" {
+	if mode := apiobject.Text(m.object, "spec", "automatedCleaningMode"); mode != "" {
 		set(h, mode, "spec", "automatedCleaningMode")
 	}
 	set(h, true, "spec", "online")
@@ -280,7 +278,7 @@ func addressesOf(h *object) []any {
 			list = append(list, map[string]any{"type": "InternalIP", "address": nic["ip"]})
 		}
 	}
-	if name := text(h, "status", "hardware", "hostname"); name != "" {
+	if name := apiobject.Text(h, "status", "hardware", "hostname"); name != "" {
 		list = append(list, map[string]any{"type": "Hostname", "address": name}, map[string]any{"type": "InternalDNS", "address": name})
 	}
 	return list
@@ -326,23 +324,9 @@ func (m *metal3Machine) keepTimes() {
 func (m *metal3Machine) save(ctx context.Context) error {
 	m.summarize()
 	m.keepTimes()
-	status := m.object.Object["status"]
-	changed := !reflect.DeepEqual(status, m.before.Object["status"])
-	if !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
-		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"]) {
-		now, err := m.client(m.key).Update(ctx, m.object, options())
-		if err != nil {
-			return err
-		}
-		if now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {
-			return nil
-		}
-		m.object = now
-	}
-	if !changed {
-		return nil
-	}
-	m.object.Object["status"] = runtime.DeepCopyJSONValue(status)
-	set(m.object, timestamp(), "status", "lastUpdated")
-	return m.updateStatus(ctx, m.key, m.object)
+	changed := !reflect.DeepEqual(m.object.Object["spec"], m.before.Object["spec"]) ||
+		!reflect.DeepEqual(m.object.Object["metadata"], m.before.Object["metadata"])
+	var err error
+	m.object, err = m.write(ctx, m.key, m.before, m.object, changed)
+	return err
 }

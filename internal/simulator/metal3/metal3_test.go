@@ -3,12 +3,10 @@
 package metal3_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,6 +28,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/metal3"
 )
 
@@ -48,6 +47,7 @@ type site struct {
 	objects   dynamic.Interface
 	hardware  *metal3.Hardware
 	service   string
+	backend   *assisted.Client
 }
 
 func open(t *testing.T) *site {
@@ -66,6 +66,9 @@ func open(t *testing.T) *site {
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	s.service = server.URL
+	if s.backend, err = assisted.New(s.service, nil); err != nil {
+		t.Fatal(err)
+	}
 	s.hardware, err = metal3.NewHardware(metal3.HardwareConfig{ServiceURL: server.URL, Clock: time, Seed: 1, Logf: func(format string, args ...any) { t.Logf("hardware: "+format, args...) }})
 	if err != nil {
 		t.Fatal(err)
@@ -142,31 +145,17 @@ func (s *site) infraEnv(name string) (id string, ignition []byte, iso string) {
 
 func (s *site) raw(method, path string, body any) []byte {
 	s.t.Helper()
-	data, err := json.Marshal(body)
+	answer, err := s.backend.Raw(s.t.Context(), method, path, body)
 	if err != nil {
-		s.t.Fatal(err)
-	}
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.service+"/api/assisted-install"+path, bytes.NewReader(data))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 300 {
-		s.t.Fatalf("%s %s: %s %v\n%s", method, path, response.Status, err, answer)
+		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return answer
 }
 
 func (s *site) call(method, path string, body, into any) {
 	s.t.Helper()
-	if err := json.Unmarshal(s.raw(method, path, body), into); err != nil {
-		s.t.Fatal(err)
+	if err := s.backend.Do(s.t.Context(), method, path, body, into); err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 }
 

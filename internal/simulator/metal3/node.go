@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,7 +91,7 @@ func (m *metal3Machine) findNode(ctx context.Context) (time.Duration, error) {
 	var labelled []*corev1.Node
 	for i := range nodes.Items {
 		n := &nodes.Items[i]
-		if n.Spec.ProviderID == m.providerID() && (text(m.object, "spec", "providerID") != "" || m.cloudProvider()) {
+		if n.Spec.ProviderID == m.providerID() && (apiobject.Text(m.object, "spec", "providerID") != "" || m.cloudProvider()) {
 			m.provisioned(m.providerID())
 			return 0, nil
 		}
@@ -107,7 +108,7 @@ func (m *metal3Machine) findNode(ctx context.Context) (time.Duration, error) {
 		return 0, fmt.Errorf("found multiple target nodes with the same label %s", labelUUID)
 	case len(labelled) == 1:
 		return 0, m.name(ctx, client, labelled[0])
-	case text(m.machine, "spec", "bootstrap", "configRef", "name") != "":
+	case apiobject.Text(m.machine, "spec", "bootstrap", "configRef", "name") != "":
 		m.waits("requeuing, could not find node with label: " + labelUUID)
 		return requeueAfter, nil
 	}
@@ -117,8 +118,8 @@ func (m *metal3Machine) findNode(ctx context.Context) (time.Duration, error) {
 
 // cloudProvider reports whether others give the nodes their providerIDs.
 func (m *metal3Machine) cloudProvider() bool {
-	infra := m.get(key{clusters, m.key.namespace, text(m.cluster, "spec", "infrastructureRef", "name")})
-	return infra != nil && truth(infra, "spec", "cloudProviderEnabled")
+	infra := m.get(key{clusters, m.key.namespace, apiobject.Text(m.cluster, "spec", "infrastructureRef", "name")})
+	return infra != nil && apiobject.Truth(infra, "spec", "cloudProviderEnabled")
 }
 
 func (m *metal3Machine) waits(message string) {
@@ -126,7 +127,7 @@ func (m *metal3Machine) waits(message string) {
 }
 
 func (m *metal3Machine) provisioned(id string) {
-	if text(m.object, "spec", "providerID") == "" {
+	if apiobject.Text(m.object, "spec", "providerID") == "" {
 		m.logf("%s is %s", m.key, id)
 	}
 	set(m.object, id, "spec", "providerID")
@@ -158,7 +159,7 @@ func (m *metal3Machine) name(ctx context.Context, client kubernetes.Interface, n
 func (m *metal3Machine) nameByHostname(ctx context.Context, client kubernetes.Interface, nodes []corev1.Node) (time.Duration, error) {
 	h, _ := m.host()
 	for i := range nodes {
-		if h != nil && nodes[i].Labels[corev1.LabelHostname] == text(h, "status", "hardware", "hostname") {
+		if h != nil && nodes[i].Labels[corev1.LabelHostname] == apiobject.Text(h, "status", "hardware", "hostname") {
 			return 0, m.name(ctx, client, &nodes[i])
 		}
 	}

@@ -9,7 +9,6 @@ package metal3
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 )
 
 // Config says on which management cluster, with which machines.
@@ -136,18 +136,18 @@ func (o *operator) spread(k key, u *object) {
 		o.queue.Add(k)
 	case hosts:
 		o.queue.Add(k)
-		if text(u, "spec", "consumerRef", "kind") == kindMachine {
-			look(machines, text(u, "spec", "consumerRef", "name"))
+		if apiobject.Text(u, "spec", "consumerRef", "kind") == kindMachine {
+			look(machines, apiobject.Text(u, "spec", "consumerRef", "name"))
 		}
 	case coreMachine:
-		if text(u, "spec", "infrastructureRef", "kind") == kindMachine {
-			look(machines, text(u, "spec", "infrastructureRef", "name"))
+		if apiobject.Text(u, "spec", "infrastructureRef", "kind") == kindMachine {
+			look(machines, apiobject.Text(u, "spec", "infrastructureRef", "name"))
 		}
-		if cluster := o.get(key{coreCluster, k.namespace, text(u, "spec", "clusterName")}); cluster != nil && u.GetDeletionTimestamp() != nil {
-			look(clusters, text(cluster, "spec", "infrastructureRef", "name")) // which waits for the last
+		if cluster := o.get(key{coreCluster, k.namespace, apiobject.Text(u, "spec", "clusterName")}); cluster != nil && u.GetDeletionTimestamp() != nil {
+			look(clusters, apiobject.Text(cluster, "spec", "infrastructureRef", "name")) // which waits for the last
 		}
 	case coreCluster:
-		look(clusters, text(u, "spec", "infrastructureRef", "name"))
+		look(clusters, apiobject.Text(u, "spec", "infrastructureRef", "name"))
 		for _, m := range o.list(machines, k.namespace) {
 			if m.GetLabels()[labelCluster] == k.name {
 				look(machines, m.GetName())
@@ -186,16 +186,6 @@ func ownerOf(u *object, group, kind string) string {
 	return ""
 }
 
-func hasFinalizer(u *object, name string) bool { return slices.Contains(u.GetFinalizers(), name) }
-
-func addFinalizer(u *object, name string) {
-	u.SetFinalizers(append(u.GetFinalizers(), name))
-}
-
-func dropFinalizer(u *object, name string) {
-	u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == name }))
-}
-
 type condition struct{ kind, status, reason, message string }
 
 const (
@@ -212,16 +202,9 @@ func setConditions(u *object, wanted ...condition) {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	now := timestamp()
 	for _, c := range wanted {
-		next := map[string]any{"type": c.kind, "status": c.status, "reason": c.reason, "message": c.message, "lastTransitionTime": now}
-		at := slices.IndexFunc(list, func(each any) bool { old, is := each.(map[string]any); return is && old["type"] == c.kind })
-		if at < 0 {
-			list = append(list, next)
-			continue
-		}
-		if old := list[at].(map[string]any); old["status"] == c.status {
-			next["lastTransitionTime"] = old["lastTransitionTime"]
-		}
-		list[at] = next
+		list = apiobject.SetCondition(list, map[string]any{
+			"type": c.kind, "status": c.status, "reason": c.reason, "message": c.message, "lastTransitionTime": now,
+		})
 	}
 	set(u, list, "status", "conditions")
 }

@@ -7,19 +7,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 )
 
-type object = unstructured.Unstructured
+type object = apiobject.Object
 
 // The kinds that are watched, by their resources.
 const (
@@ -99,7 +99,7 @@ func (s *store) open(ctx context.Context, o *operator) error {
 func (s *store) informer(
 	ctx context.Context, name string, resource schema.GroupVersionResource, o *operator,
 ) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformer(s.listWatch(resource, o.config.Namespace), &object{}, 0, cache.Indexers{
+	informer := cache.NewSharedIndexInformer(apiobject.ListWatch(s.objects, s.objects.Resource(resource).Namespace(o.config.Namespace)), &object{}, 0, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
 	})
 	told := func(seen any) {
@@ -118,16 +118,6 @@ func (s *store) informer(
 			o.logf("watch %s: %v", name, err)
 		}
 	}))
-}
-
-func (s *store) listWatch(resource schema.GroupVersionResource, namespace string) cache.ListerWatcher {
-	client := s.objects.Resource(resource).Namespace(namespace)
-	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, o)
-		},
-	}, s.objects)
 }
 
 // get is an object as it was last seen, to be changed at will; nil where there is none.
@@ -170,16 +160,6 @@ func (s *store) updateStatus(ctx context.Context, k key, u *object) error {
 }
 
 func expected(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
-
-func text(u *object, path ...string) string {
-	value, _, _ := unstructured.NestedString(u.Object, path...)
-	return value
-}
-
-func truth(u *object, path ...string) bool {
-	value, _, _ := unstructured.NestedBool(u.Object, path...)
-	return value
-}
 
 func set(u *object, value any, path ...string) {
 	switch v := value.(type) {

@@ -26,8 +26,7 @@ func (b *bench) send(method, path, kind, body string) answer {
 
 // TestLogsAreAForm sends logs as what they are not: JSON is read as a form without success, other types are not read.
 func TestLogsAreAForm(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	path := "/clusters/" + b.cluster + "/logs"
 	const noForm = `reading file "upfile" failed: request Content-Type isn't multipart/form-data`
 	for _, tc := range []struct {
@@ -48,8 +47,7 @@ func TestLogsAreAForm(t *testing.T) {
 
 // TestAnswersAboutHosts asks about hosts what their state, or that they are not there, does not allow.
 func TestAnswersAboutHosts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	m := b.machines[0]
 	says := func(what, method, path string, body any, status int, reason string) {
 		t.Helper()
@@ -87,28 +85,20 @@ func TestAllocationOfVIPs(t *testing.T) {
 	asked := fields{"name": "c", "openshift_version": "4.21", "pull_secret": pullSecret, "vip_dhcp_allocation": true}
 	id := b.must("POST", "/clusters", asked).object()["id"].(string)
 	asked["cpu_architecture"] = "x86_64"
-	if a := b.call("POST", "/clusters", asked); a.status != 400 || a.reason() != refused {
-		t.Errorf("with an architecture: %d %s", a.status, a.text)
-	}
-	if a := b.call("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id}); a.status != 400 || a.reason() != refused {
-		t.Errorf("an infra-env: %d %s", a.status, a.text)
-	}
+	b.says("with an architecture", "POST", "/clusters", asked, 400, refused)
+	b.says("an infra-env", "POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id}, 400, refused)
 	delete(asked, "vip_dhcp_allocation")
 	asked["name"] = "d"
 	id = b.must("POST", "/clusters", asked).object()["id"].(string)
 	b.must("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true})
 	b.must("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": false})
 	b.must("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": id})
-	if a := b.call("PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true}); a.status != 400 || a.reason() != refused {
-		t.Errorf("with an infra-env: %d %s", a.status, a.text)
-	}
+	b.says("with an infra-env", "PATCH", "/clusters/"+id, fields{"vip_dhcp_allocation": true}, 400, refused)
 }
 
 // TestEventsOfAReset: each event of a reset comes after the state that it names, and no event asks for a reboot of a machine.
 func TestEventsOfAReset(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
 	before := len(b.names())
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
@@ -172,9 +162,7 @@ func TestStepsOfAddedHosts(t *testing.T) {
 		}
 	}
 	name := model.RoleWorker + "-" + m.id + ".ign"
-	if a := b.call("GET", m.path()+"/ignition", nil); a.status != 500 || a.reason() != "object "+b.cluster+"/"+name+" was not found" {
-		t.Errorf("before its install call: %d %s", a.status, a.text)
-	}
+	b.says("before its install call", "GET", m.path()+"/ignition", nil, 500, "object "+b.cluster+"/"+name+" was not found")
 	b.must("POST", m.path()+"/actions/install", nil)
 	if a := b.must("GET", "/infra-env/"+b.infraEnv+"/hosts/"+m.id+"/downloads/ignition", nil); !strings.Contains(a.header.Get("Content-Disposition"), name) {
 		t.Errorf("%v", a.header)

@@ -22,8 +22,7 @@ func TestClockLimits(t *testing.T) {
 		{-21 * time.Minute, "failure"},
 	} {
 		t.Run(fmt.Sprint(tc.ahead), func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(1)
+			b := compact(t, 1)
 			b.pass(time.Minute)
 			m := b.machines[0]
 			b.must("GET", fmt.Sprintf("%s/instructions?timestamp=%d", m.path(), b.clock.at.Add(tc.ahead).Unix()), nil)
@@ -37,8 +36,7 @@ func TestClockLimits(t *testing.T) {
 
 // TestClockOfAnInventoryTellsNothing since the time counts that a host asks for its steps with.
 func TestClockOfAnInventoryTellsNothing(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(1)
+	b := compact(t, 1)
 	m := b.machines[0]
 	m.unclean = func(inventory map[string]any) { inventory["timestamp"] = b.clock.at.Add(-time.Hour).Unix() }
 	b.pass(time.Minute)

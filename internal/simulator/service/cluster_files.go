@@ -25,32 +25,40 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-func (s *Service) ignite(c *model.Cluster) {
+func (m *monitor) ignite(c *model.Cluster) {
 	text, err := installfiles.Config(c)
 	if err != nil {
-		s.filesFailed(c, err.Error())
+		m.filesFailed(c, err.Error())
 		return
 	}
-	creds, err := installfiles.MakeCredentials(s.now(), s.newPassword())
+	creds, err := installfiles.MakeCredentials(m.source.now(), m.source.newPassword())
 	if err != nil {
-		s.filesFailed(c, err.Error())
+		m.filesFailed(c, err.Error())
 		return
 	}
-	if s.cfg.Access != nil {
-		if played, is := s.cfg.Access(c.ID, c.Name); is {
+	if m.access != nil {
+		if played, is := m.access(c.ID, c.Name); is {
 			creds.Server, creds.CA, creds.Cert, creds.Key = played.Server, played.CA, played.Cert, played.Key
 		}
 	}
 	c.Credentials = creds
-	c.OpenshiftClusterID = s.newID()
+	c.OpenshiftClusterID = m.source.newID()
 	installfiles.Add(c, text)
 	c.LastPreparation = models.LastInstallationPreparation{Status: preparationDone, Reason: "Installation preparation successful"}
 }
 
+// fileAPI answers for the files of clusters: configurations, credentials, manifests and logs.
+type fileAPI struct {
+	records *records
+	source  *source
+	journal *journal
+	printer *printer
+}
+
 // hostIgnition is the name and the text of what a host of a call fetches at its first boot from its disk.
-func (s *Service) hostIgnition(call *wire.Call) (name, text string, err error) {
+func (a *fileAPI) hostIgnition(call *wire.Call) (name, text string, err error) {
 	infraEnv, host := call.PathValue("infra_env_id"), call.PathValue("host_id")
-	h, err := s.getHost(infraEnv, host)
+	h, err := a.records.getHost(infraEnv, host)
 	if err != nil {
 		return "", "", wire.NotFound("host %s not found in infra env %s", host, infraEnv)
 	}
@@ -76,7 +84,7 @@ func (s *Service) hostIgnition(call *wire.Call) (name, text string, err error) {
 	return name, text, err
 }
 
-func (s *Service) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) downloadFile(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
 		return wire.Reply{}, err
@@ -93,21 +101,6 @@ func clusterFiles() []string {
 		"custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"}
 }
 
-// newPassword makes a password as the installer does: four groups of five.
-func (s *Service) newPassword() string {
-	const letters = "abcdefghijkmnopqrstuvwxyzABCDEFGHIJKLMNPQRSTUVWXYZ23456789"
-	var b []byte
-	for i := range 4 {
-		if i > 0 {
-			b = append(b, '-')
-		}
-		for range 5 {
-			b = append(b, letters[s.random.IntN(len(letters))])
-		}
-	}
-	return string(b)
-}
-
 func downloadStates() []string {
 	return []string{model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterError,
 		model.ClusterAddingHosts, model.ClusterCancelled, model.ClusterPendingUser}
@@ -120,7 +113,7 @@ func downloadable(c *model.Cluster) error {
 	return nil
 }
 
-func (s *Service) readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	console := false
 	for _, o := range cl.MonitoredOperators {
 		console = console || o.Name == "console" && o.Status == "available"
@@ -134,7 +127,7 @@ func (s *Service) readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, 
 	})
 }
 
-func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	name := c.URL.Query().Get("file_name")
 	if err := downloadable(cl); err != nil {
 		return wire.Reply{}, err
@@ -156,12 +149,12 @@ func (s *Service) downloadCredentials(c *wire.Call, cl *model.Cluster) (wire.Rep
 }
 
 // presigned answers as a service that keeps its files on disk does, for every cluster.
-func (s *Service) presigned(*wire.Call) (wire.Reply, error) {
+func presigned(*wire.Call) (wire.Reply, error) {
 	return wire.Reply{}, wire.BadRequest("Failed to generate presigned URL: invalid backend")
 }
 
 // uploadIngressCert takes the certificate that makes the kubeconfig complete.
-func (s *Service) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	cert := string(wire.Taken[models.IngressCertParams](c))
 	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
 		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
@@ -175,7 +168,7 @@ func (s *Service) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
-func (s *Service) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text, err := installfiles.Config(cl)
 	if err != nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "Failed to get cluster %s install config: %s", cl.ID, err)
@@ -184,7 +177,7 @@ func (s *Service) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply
 }
 
 // updateInstallConfig replaces the user's changes. The body is JSON in a JSON string; the answer is empty.
-func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	ic, err := installfiles.ConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
@@ -195,8 +188,8 @@ func (s *Service) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Rep
 	}
 	cl.InstallConfigOverrides = text
 	request.UseOverrides(cl)
-	cl.UpdatedAt = model.Micros(s.now())
-	s.addEvent(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
+	cl.UpdatedAt = model.Micros(a.source.now())
+	a.journal.addEvent(cl, "install_config_applied", severityInfo, "Custom install config was applied to the cluster")
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
@@ -209,7 +202,7 @@ func printManifest(key string, m model.Manifest) models.Manifest {
 	return models.Manifest{FileName: name, Folder: strings.TrimSuffix(folder, "/"), ManifestSource: source}
 }
 
-func (s *Service) listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	all := c.URL.Query().Get("include_system_generated") == "true"
 	list := []models.Manifest{}
 	for _, key := range slices.Sorted(maps.Keys(cl.Manifests)) {
@@ -220,7 +213,7 @@ func (s *Service) listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	return wire.OK(list)
 }
 
-func (s *Service) createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CreateManifestParams](c)
 	if err := request.CheckManifestName("file_name", *p.FileName); err != nil {
 		return wire.Reply{}, err
@@ -236,7 +229,7 @@ func (s *Service) createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, e
 	return wire.Created(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
 	m, found := cl.Manifests[key]
@@ -262,14 +255,14 @@ func (s *Service) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, e
 	return wire.OK(printManifest(key, cl.Manifests[key]))
 }
 
-func (s *Service) deleteManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func deleteManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	delete(cl.Manifests, manifestKey(c))
 	own := slices.ContainsFunc(slices.Collect(maps.Values(cl.Manifests)), func(m model.Manifest) bool { return !m.System })
 	cl.RecordUse(own, "Custom manifest", nil)
 	return wire.Reply{Status: http.StatusOK}, nil
 }
 
-func (s *Service) readManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) readManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	key := manifestKey(c)
 	m, found := cl.Manifests[key]
 	if !found {
@@ -284,26 +277,26 @@ func manifestKey(c *wire.Call) string {
 }
 
 // uploadLogs takes an archive from a host or from the controller, as the form field upfile.
-func (s *Service) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) uploadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	content, err := formFile(c)
 	if err != nil {
 		return wire.Reply{}, wire.BadRequest("%s", err)
 	}
 	q := c.URL.Query()
-	now := model.Millis(s.now())
+	now := model.Millis(a.source.now())
 	switch kind := q.Get("logs_type"); kind {
 	case "controller":
 		cl.Logs["controller"] = content
 		cl.ControllerLogsCollectedAt = now
-		s.addEvent(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
+		a.journal.addEvent(cl, "cluster_logs_uploaded", severityInfo, "Uploaded logs for the cluster")
 	case "host", "node-boot":
-		h, err := s.getHost(q.Get("infra_env_id"), q.Get("host_id"))
+		h, err := a.records.getHost(q.Get("infra_env_id"), q.Get("host_id"))
 		if err != nil {
 			return wire.Reply{}, err
 		}
 		cl.Logs[kind+"/"+h.ID] = content
 		h.LogsCollectedAt = now
-		s.addHostEvent(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
+		a.journal.addHostEvent(h, "host_logs_uploaded", severityInfo, "Uploaded logs for host %s cluster %s", h.Name(), cl.ID)
 	}
 	return wire.NoContent()
 }
@@ -325,23 +318,23 @@ func formFile(c *wire.Call) ([]byte, error) {
 	}
 }
 
-func (s *Service) clusterLogsProgress(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	return s.logsProgress(c, &cl.LogsInfo, &cl.ControllerLogsStartedAt)
+func (a *fileAPI) clusterLogsProgress(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	return a.logsProgress(c, &cl.LogsInfo, &cl.ControllerLogsStartedAt)
 }
 
-func (s *Service) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	return s.logsProgress(c, &h.LogsInfo, &h.LogsStartedAt)
+func (a *fileAPI) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	return a.logsProgress(c, &h.LogsInfo, &h.LogsStartedAt)
 }
 
-func (s *Service) logsProgress(c *wire.Call, info *string, startedAt *model.Millis) (wire.Reply, error) {
+func (a *fileAPI) logsProgress(c *wire.Call, info *string, startedAt *model.Millis) (wire.Reply, error) {
 	*info = string(*wire.Taken[models.LogsProgressParams](c).LogsState)
 	if *info == "requested" {
-		*startedAt = model.Millis(s.now())
+		*startedAt = model.Millis(a.source.now())
 	}
 	return wire.NoContent()
 }
 
-func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	q := c.URL.Query()
 	kind, hostID := q.Get("logs_type"), q.Get("host_id")
 	switch kind {
@@ -361,22 +354,16 @@ func (s *Service) downloadLogs(c *wire.Call, cl *model.Cluster) (wire.Reply, err
 		}
 		return wire.File("cluster_"+cl.ID+"_host_"+hostID+".tar.gz", content)
 	}
-	return s.allLogs(cl)
+	return a.allLogs(cl)
 }
 
-func (s *Service) allLogs(cl *model.Cluster) (wire.Reply, error) {
+func (a *fileAPI) allLogs(cl *model.Cluster) (wire.Reply, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	now := s.now()
-	var events []event
-	for _, e := range s.events {
-		if e.ClusterID == cl.ID && !e.metrics {
-			events = append(events, e)
-		}
-	}
+	now := a.source.now()
 	entries := map[string][]byte{
-		"cluster_events.json":   []byte(model.InString(events)),
-		"cluster_metadata.json": []byte(model.InString(s.printCluster(cl, clusterDetail{hosts: true}))),
+		"cluster_events.json":   []byte(model.InString(a.journal.ofCluster(cl.ID))),
+		"cluster_metadata.json": []byte(model.InString(a.printer.printCluster(cl, clusterDetail{hosts: true}))),
 	}
 	for key, content := range cl.Logs {
 		name := strings.ReplaceAll(key, "/", "_")

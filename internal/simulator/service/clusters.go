@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/openshift/assisted-service/models"
 
@@ -17,73 +16,50 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-type clusterDetail struct {
-	// plain is the cluster as stored: without what the service works out on the way out.
-	plain bool
-	hosts bool
-	// named prints the hosts of a plain cluster with what is worked out for them.
-	named bool
-	// noCounts leaves the host counts out.
-	noCounts bool
+// clusterAPI answers what users and the controllers of clusters ask of clusters.
+type clusterAPI struct {
+	records       *records
+	source        *source
+	journal       *journal
+	variant       *variant
+	printer       *printer
+	monitor       *monitor
+	hosts         *hostAPI
+	subscriptions bool
+	// pickBootstrap chooses among the control plane hosts. The real service takes any of them.
+	pickBootstrap func([]*model.Host) *model.Host
 }
 
-func (s *Service) printCluster(c *model.Cluster, d clusterDetail) model.PrintedCluster {
-	w := c.PrintedCluster
-	w.PrintedHosts = []model.PrintedHost{}
-	if d.hosts {
-		w.PrintedHosts = make([]model.PrintedHost, 0, len(c.Hosts))
-		for _, h := range c.Hosts {
-			w.PrintedHosts = append(w.PrintedHosts, s.printHost(h, detail{plain: d.plain && !d.named, keepAddresses: d.plain}))
-		}
-	}
-	if c.Progress != nil {
-		w.Progress = new(*c.Progress)
-	}
-	if !d.noCounts && !c.Imported {
-		w.TotalHostCount, w.EnabledHostCount = len(c.Hosts), len(c.Hosts)
-		for _, h := range c.Hosts {
-			w.ReadyHostCount += one(h.State == model.HostKnown)
-		}
-	}
-	if d.plain {
-		w.ImageInfo.CreatedAt = c.CreatedAt
-		w.OperatorBundles = nil
-		return w
-	}
-	w.HostNetworks = validate.HostNetworks(c)
-	return w
-}
-
-func (s *Service) readCluster(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) readCluster(c *wire.Call) (wire.Reply, error) {
 	id := c.PathValue("cluster_id")
-	if gone := s.gone[id]; gone != nil && unregisteredToo(c) {
+	if gone := a.records.gone[id]; gone != nil && unregisteredToo(c) {
 		return wire.OK(gone)
 	}
-	cl, err := s.storedCluster(id, "record not found")
+	cl, err := a.records.storedCluster(id, "record not found")
 	if err != nil {
 		return wire.Reply{}, err
 	}
 	if c.URL.Query().Get("exclude-hosts") == "true" {
-		w := s.printCluster(cl, clusterDetail{noCounts: true})
+		w := a.printer.printCluster(cl, clusterDetail{noCounts: true})
 		w.PrintedHosts, w.HostNetworks = nil, []*models.HostNetwork{}
 		return wire.OK(w)
 	}
-	return wire.OK(s.printCluster(cl, clusterDetail{hosts: true}))
+	return wire.OK(a.printer.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 func unregisteredToo(c *wire.Call) bool { return c.Header.Get("get_unregistered_clusters") == "true" }
 
-func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) listClusters(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	withHosts := q.Get("with_hosts") == "true"
 	openshiftID, owner := q.Get("openshift_cluster_id"), q.Get("owner")
 	list := []model.PrintedCluster{}
-	for _, cl := range s.clustersInOrder() {
-		w := s.printCluster(cl, clusterDetail{})
+	for _, cl := range a.records.clusters.inOrder() {
+		w := a.printer.printCluster(cl, clusterDetail{})
 		w.HostNetworks, w.ValidationsInfo = nil, cl.ValidationsInfo
 		for _, h := range cl.Hosts {
 			if withHosts {
-				one := s.printHost(h, detail{plain: true})
+				one := a.printer.printHost(h, detail{plain: true})
 				one.FreeAddresses = ""
 				w.PrintedHosts = append(w.PrintedHosts, one)
 			}
@@ -91,7 +67,7 @@ func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 		list = append(list, w)
 	}
 	if unregisteredToo(c) {
-		list = append(list, s.goneInOrder(withHosts)...)
+		list = append(list, a.records.goneInOrder(withHosts)...)
 	}
 	list = slices.DeleteFunc(list, func(w model.PrintedCluster) bool {
 		return openshiftID != "" && w.OpenshiftClusterID != openshiftID || owner != "" && w.UserName != owner || !c.Sees(w.UserName) ||
@@ -103,60 +79,44 @@ func (s *Service) listClusters(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(list)
 }
 
-func (s *Service) goneInOrder(withHosts bool) []model.PrintedCluster {
-	var list []model.PrintedCluster
-	for _, last := range s.gone {
-		w := *last
-		if !withHosts {
-			w.PrintedHosts, w.HostNetworks = []model.PrintedHost{}, nil
-		}
-		list = append(list, w)
-	}
-	slices.SortFunc(list, func(a, b model.PrintedCluster) int {
-		return cmp.Or(time.Time(a.CreatedAt).Compare(time.Time(b.CreatedAt)), cmp.Compare(a.ID, b.ID))
-	})
-	return list
-}
-
 // deleteCluster forgets a cluster with the hosts of its infra-envs; others go back to the pool.
-func (s *Service) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
 		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
-		s.addEvent(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
+		a.journal.addEvent(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return wire.Reply{}, err
 	}
-	last := s.printCluster(cl, clusterDetail{hosts: true})
-	last.DeletedAt = new(model.Micros(s.now()))
+	last := a.printer.printCluster(cl, clusterDetail{hosts: true})
+	last.DeletedAt = new(model.Micros(a.source.now()))
 	for i := range last.PrintedHosts {
 		last.PrintedHosts[i].DeletedAt = last.DeletedAt
 	}
-	s.gone[cl.ID] = &last
+	a.records.gone[cl.ID] = &last
 	for _, h := range append([]*model.Host(nil), cl.Hosts...) {
 		if h.InfraEnv.ClusterID == cl.ID {
-			s.forgetHost(h)
+			a.hosts.forgetHost(h)
 			continue
 		}
 		state := cmp.Or(stateOnLeaving(h), model.HostUnbinding)
 		h.Release()
-		s.setHost(h, state, model.InfoUnbinding)
+		a.journal.setHost(h, state, model.InfoUnbinding)
 	}
-	s.addEvent(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
-	delete(s.clusters, cl.ID)
-	s.clusterOrder = slices.DeleteFunc(s.clusterOrder, func(id string) bool { return id == cl.ID })
+	a.journal.addEvent(cl, "cluster_deregistered", severityInfo, "Deregistered cluster")
+	a.records.clusters.drop(cl.ID)
 	return wire.NoContent()
 }
 
-func (s *Service) readUISettings(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func readUISettings(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.Reply{Status: http.StatusOK, Body: []byte(cl.UISettings), RawType: "application/json"}, nil
 }
 
-func (s *Service) setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	text := wire.Taken[string](c)
 	cl.UISettings = text
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
 
-func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
+func defaultConfig(*wire.Call) (wire.Reply, error) {
 	type network struct {
 		CIDR       string `json:"cidr"`
 		HostPrefix int    `json:"host_prefix,omitempty"`
@@ -172,8 +132,8 @@ func (s *Service) defaultConfig(*wire.Call) (wire.Reply, error) {
 	})
 }
 
-func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
-	cl := s.clusters[c.PathValue("cluster_id")]
+func (a *clusterAPI) readOperators(c *wire.Call) (wire.Reply, error) {
+	cl := a.records.clusters.of(c.PathValue("cluster_id"))
 	if cl == nil {
 		return wire.OK([]model.Operator{})
 	}
@@ -189,12 +149,12 @@ func (s *Service) readOperators(c *wire.Call) (wire.Reply, error) {
 	return wire.Reply{}, wire.NotFound("operator %s not found", name)
 }
 
-func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) reportOperator(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.OperatorMonitorReport](c)
 	if p.Name == "" {
 		return wire.Reply{}, wire.BadRequest("empty operator name is not allowed")
 	}
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := a.records.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -205,9 +165,9 @@ func (s *Service) reportOperator(c *wire.Call) (wire.Reply, error) {
 	}
 	o := &list[i]
 	o.Status, o.StatusInfo, o.Version = cmp.Or(p.Status, o.Status), cmp.Or(p.StatusInfo, o.StatusInfo), cmp.Or(p.Version, o.Version)
-	o.StatusUpdatedAt = model.Millis(s.now())
+	o.StatusUpdatedAt = model.Millis(a.source.now())
 	cl.MonitoredOperators = list
-	s.addEvent(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
+	a.journal.addEvent(cl, "cluster_operator_status", severityInfo, "Operator %s status: %s message: %s", p.Name, p.Status, p.StatusInfo)
 	measureFinalizing(cl)
 	return wire.Reply{Status: 200}, nil
 }
@@ -226,32 +186,32 @@ func measureFinalizing(c *model.Cluster) {
 	}
 }
 
-func (s *Service) registerCluster(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) registerCluster(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[request.ClusterCreateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}
-	cl := s.newCluster(c.Owner())
+	cl := a.newCluster(c.Owner())
 	if err := request.FillCluster(cl, &p); err != nil {
 		return wire.Reply{}, err
 	}
-	if s.cfg.Subscriptions {
-		cl.AMSSubscriptionID = s.newID()
+	if a.subscriptions {
+		cl.AMSSubscriptionID = a.source.newID()
 	}
-	s.addCluster(cl)
-	s.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
-	w := s.printCluster(cl, clusterDetail{hosts: true})
+	a.records.clusters.add(cl.ID, cl)
+	a.journal.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	w := a.printer.printCluster(cl, clusterDetail{hosts: true})
 	w.Progress = &models.ClusterProgressInfo{}
 	return wire.Created(w)
 }
 
-func (s *Service) newCluster(owner string) *model.Cluster {
-	now := s.now()
+func (a *clusterAPI) newCluster(owner string) *model.Cluster {
+	now := a.source.now()
 	c := &model.Cluster{
 		Manifests: map[string]model.Manifest{}, Objects: map[string][]byte{}, Logs: map[string][]byte{},
 		Deleted: map[string]*model.Host{},
 	}
-	c.ID = s.newID()
+	c.ID = a.source.newID()
 	c.Href = Base + "/v2/clusters/" + c.ID
 	c.Kind, c.Status, c.StatusInfo = model.KindCluster, model.ClusterInsufficient, model.InfoNotReady
 	c.CreatedAt, c.UpdatedAt, c.StatusUpdatedAt = model.Micros(now), model.Micros(now), model.Millis(now)
@@ -261,12 +221,7 @@ func (s *Service) newCluster(owner string) *model.Cluster {
 	return c
 }
 
-func (s *Service) addCluster(c *model.Cluster) {
-	s.clusters[c.ID] = c
-	s.clusterOrder = append(s.clusterOrder, c.ID)
-}
-
-func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[request.V2ClusterUpdateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
@@ -275,15 +230,15 @@ func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 		return wire.Reply{}, wire.Conflict("%s", notUpdatable(cl))
 	}
 	changed := *cl
-	proxied, err := request.ChangeCluster(&changed, &p, s.cfg.KubeAPI)
+	proxied, err := request.ChangeCluster(&changed, &p, a.variant.hub)
 	if proxied {
-		s.addEvent(cl, "proxy_settings_changed", severityInfo, "Proxy settings changed")
+		a.journal.addEvent(cl, "proxy_settings_changed", severityInfo, "Proxy settings changed")
 	}
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	for _, id := range s.infraEnvOrder {
-		if e := s.infraEnvs[id]; e.ClusterID == cl.ID {
+	for _, e := range a.records.infraEnvs.inOrder() {
+		if e.ClusterID == cl.ID {
 			if err := request.CheckFeatures(&changed, e.CPUArchitecture); err != nil {
 				return wire.Reply{}, err
 			}
@@ -291,9 +246,9 @@ func (s *Service) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, er
 	}
 	*cl = changed
 	request.RecordChangedUses(cl, &p)
-	cl.UpdatedAt = model.Micros(s.now())
-	s.refreshClusterNow(cl)
-	return wire.Created(s.printCluster(cl, clusterDetail{hosts: true}))
+	cl.UpdatedAt = model.Micros(a.source.now())
+	a.monitor.refreshClusterNow(cl)
+	return wire.Created(a.printer.printCluster(cl, clusterDetail{hosts: true}))
 }
 
 func updatableStates() []string {
@@ -306,7 +261,7 @@ func notUpdatable(c *model.Cluster) string {
 	return fmt.Sprintf("Cluster %s is in %s state, cluster can be updated only in one of %v", c.ID, c.Status, updatableStates())
 }
 
-func (s *Service) refreshClusterNow(c *model.Cluster) {
+func (m *monitor) refreshClusterNow(c *model.Cluster) {
 	if !model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterReady, model.ClusterPendingInput) {
 		return
 	}
@@ -314,15 +269,15 @@ func (s *Service) refreshClusterNow(c *model.Cluster) {
 	rememberState(c)
 	names := c.Hostnames()
 	for _, h := range c.Hosts {
-		s.tickHost(h, names)
+		m.tickHost(h, names)
 	}
-	s.judgeIdle(c)
+	m.judgeIdle(c)
 }
 
 // importCluster makes a cluster out of one that was installed elsewhere, so that hosts can be added to it.
-func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) importCluster(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.ImportClusterParams](c)
-	cl := s.newCluster(c.Owner())
+	cl := a.newCluster(c.Owner())
 	cl.Kind, cl.Imported = model.KindAddHosts, true
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
 	// An address like api.NAME.DOMAIN tells name and domain better than the caller.
@@ -341,16 +296,16 @@ func (s *Service) importCluster(c *wire.Call) (wire.Reply, error) {
 	cl.Status, cl.StatusInfo = model.ClusterAddingHosts, model.InfoAddingHosts
 	cl.Platform = &models.Platform{Type: new(models.PlatformTypeBaremetal)}
 	cl.Progress = nil
-	w := s.printCluster(cl, clusterDetail{plain: true})
+	w := a.printer.printCluster(cl, clusterDetail{plain: true})
 	w.HostNetworks = []*models.HostNetwork{}
-	s.settleImported(cl)
-	s.addCluster(cl)
-	s.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
+	settleImported(cl)
+	a.records.clusters.add(cl.ID, cl)
+	a.journal.addEvent(cl, "cluster_registration_succeeded", severityInfo, "Successfully registered cluster")
 	return wire.Created(w)
 }
 
 // settleImported fills in what the database adds to an imported cluster: empty lists.
-func (s *Service) settleImported(c *model.Cluster) {
+func settleImported(c *model.Cluster) {
 	c.Progress = &models.ClusterProgressInfo{}
 	c.Platform = &models.Platform{Type: new(models.PlatformTypeBaremetal), External: &models.PlatformExternal{}}
 	c.DiskEncryption, c.IgnitionEndpoint = &model.DiskEncryption{}, &model.IgnitionEndpoint{}
@@ -364,7 +319,7 @@ type disconnectedCreate struct {
 	OpenshiftVersion string `json:"openshift_version"`
 }
 
-func (s *Service) registerDisconnected(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) registerDisconnected(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[disconnectedCreate](c)
 	if p.Name == "" {
 		return wire.Reply{}, wire.Malformed("name in body is required")
@@ -376,9 +331,9 @@ func (s *Service) registerDisconnected(c *wire.Call) (wire.Reply, error) {
 	if err != nil {
 		return wire.Reply{}, wire.BadRequest("%s", err)
 	}
-	cl := s.newCluster(c.Owner())
+	cl := a.newCluster(c.Owner())
 	cl.Kind, cl.Status, cl.StatusInfo, cl.Name = model.KindDisconnected, model.ClusterUnmonitored, "", p.Name
 	cl.OpenshiftVersion, cl.OcpReleaseImage, cl.CPUArchitecture = release.Version, release.URL, release.CPUArchitecture
-	s.addCluster(cl)
-	return wire.Created(s.printCluster(cl, clusterDetail{}))
+	a.records.clusters.add(cl.ID, cl)
+	return wire.Created(a.printer.printCluster(cl, clusterDetail{}))
 }

@@ -17,48 +17,46 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 )
 
-// stale prints a cluster as before an action but for its state, which is what actions answer.
-func (s *Service) stale(c *model.Cluster) model.PrintedCluster {
-	return s.printCluster(c, clusterDetail{plain: true, hosts: true})
-}
-
 // installCluster starts the preparation; roles left to the service are settled before any refusal.
-func (s *Service) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	chosen := s.settleRoles(cl)
+func (a *clusterAPI) installCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+	chosen := a.settleRoles(cl)
 	forceSchedulable(cl)
 	if cl.IgnoredHostValidations != "" && cl.IgnoredHostValidations != "[]" ||
 		cl.IgnoredClusterValidations != "" && cl.IgnoredClusterValidations != "[]" {
-		s.addEvent(cl, "validations_ignored", severityInfo, "Cluster %s: ignored some or all validations at the discretion of the user", cl.ID)
+		a.journal.addEvent(
+			cl, "validations_ignored", severityInfo,
+			"Cluster %s: ignored some or all validations at the discretion of the user", cl.ID,
+		)
 		cl.RecordUse(true, "Validations have been ignored for this cluster", nil)
 	}
 	cl.RecordUse(chosen && len(cl.Hosts) > 3, "auto assign role", nil)
 	if chosen {
-		if err := s.refreshForInstall(cl); err != nil {
+		if err := a.monitor.refreshForInstall(cl); err != nil {
 			return wire.Reply{}, err
 		}
 	}
 	if cl.Status != model.ClusterReady {
 		return wire.Reply{}, wire.Conflict("Cluster is not ready for installation, %s validation_info=%s", cl.StatusInfo, cl.ValidationsInfo)
 	}
-	now := s.now()
-	s.chooseBootstrap(cl)
+	now := a.source.now()
+	a.chooseBootstrap(cl)
 	cl.InstallStartedAt, cl.InstallCompletedAt = model.Millis(now), model.Millis{}
 	cl.PreparedAt = now
 	cl.LastPreparation = notPrepared()
-	s.setCluster(cl, model.ClusterPreparing, model.InfoPreparing)
-	s.addEvent(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
-	return wire.Accepted(s.stale(cl))
+	a.journal.setCluster(cl, model.ClusterPreparing, model.InfoPreparing)
+	a.journal.addEvent(cl, "cluster_prepare_installation_started", severityInfo, "Cluster starting to prepare for installation")
+	return wire.Accepted(a.printer.stale(cl))
 }
 
 func notPrepared() models.LastInstallationPreparation {
 	return models.LastInstallationPreparation{Status: preparationNotBegun, Reason: "Installation preparation not performed"}
 }
 
-func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
+func (a *clusterAPI) settleRoles(c *model.Cluster) (chosen bool) {
 	if slices.ContainsFunc(c.Hosts, func(h *model.Host) bool { return h.Inv == nil }) {
 		return false
 	}
-	s.suggestRoles(c)
+	a.monitor.suggestRoles(c)
 	for _, h := range c.Hosts {
 		if h.RoleOpen() {
 			chosen = true
@@ -73,7 +71,7 @@ func (s *Service) settleRoles(c *model.Cluster) (chosen bool) {
 }
 
 // refreshForInstall looks at all anew, since roles are new, and refuses hosts that are not ready.
-func (s *Service) refreshForInstall(c *model.Cluster) error {
+func (m *monitor) refreshForInstall(c *model.Cluster) error {
 	validate.UpdateGroupsAndCollisions(c)
 	rememberState(c)
 	names := c.Hostnames()
@@ -81,13 +79,13 @@ func (s *Service) refreshForInstall(c *model.Cluster) error {
 		if h.State != model.HostKnown && h.Kind == model.KindHost {
 			return wire.BadRequest("Host %s is in status %s and not ready for install", h.Name(), h.State)
 		}
-		s.tickHost(h, names)
+		m.tickHost(h, names)
 	}
-	s.judgeIdle(c)
+	m.judgeIdle(c)
 	return nil
 }
 
-func (s *Service) chooseBootstrap(c *model.Cluster) {
+func (a *clusterAPI) chooseBootstrap(c *model.Cluster) {
 	var masters []*model.Host
 	for _, h := range c.Hosts {
 		h.SuggestedRole = h.Role
@@ -98,9 +96,9 @@ func (s *Service) chooseBootstrap(c *model.Cluster) {
 	if len(masters) == 0 || slices.ContainsFunc(masters, func(h *model.Host) bool { return h.Bootstrap }) {
 		return
 	}
-	b := s.pickBootstrap(masters)
+	b := a.pickBootstrap(masters)
 	b.Bootstrap = true
-	s.addHostEvent(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
+	a.journal.addHostEvent(b, "host_bootstrap_set", severityInfo, "Host %s: set as bootstrap", b.Name())
 }
 
 // hostCancelledTo is what a cancel makes of a host: one that was not written to is as it was.
@@ -115,7 +113,7 @@ func hostCancelledTo(state string) (to string, can bool) {
 }
 
 // cancelCluster stops an installation; one in preparation is as if never asked for.
-func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	refused := wire.Conflict("no condition found to run transition")
 	var state string
 	switch cl.Status {
@@ -124,47 +122,50 @@ func (s *Service) cancelCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, er
 	case model.ClusterInstalling, model.ClusterFinalizing, model.ClusterPendingUser, model.ClusterError:
 		state = model.ClusterCancelled
 	default:
-		s.addEvent(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
+		a.journal.addEvent(cl, "cancel_installation_failed", severityError, "Failed to cancel installation: %s", refused)
 		return wire.Reply{}, refused
 	}
 	for _, h := range cl.Hosts {
 		if _, can := hostCancelledTo(h.State); !can {
-			s.addHostEvent(h, "host_cancel_installation_failed", severityError, "Failed to cancel installation of host %s: %s", h.Name(), refused)
+			a.journal.addHostEvent(
+				h, "host_cancel_installation_failed", severityError,
+				"Failed to cancel installation of host %s: %s", h.Name(), refused,
+			)
 			return wire.Reply{}, refused
 		}
 	}
-	before := s.stale(cl)
+	before := a.printer.stale(cl)
 	before.Status = state
 	if state == model.ClusterCancelled {
-		cl.InstallCompletedAt = model.Millis(s.now())
+		cl.InstallCompletedAt = model.Millis(a.source.now())
 	}
-	s.setCluster(cl, state, model.InfoCancelled)
-	s.addEvent(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
+	a.journal.setCluster(cl, state, model.InfoCancelled)
+	a.journal.addEvent(cl, "cluster_installation_canceled", severityInfo, "Canceled cluster installation")
 	for i, h := range cl.Hosts {
 		to, _ := hostCancelledTo(h.State)
 		if h.State != to {
-			s.setHost(h, to, model.InfoHostCancelled)
+			a.journal.setHost(h, to, model.InfoHostCancelled)
 		}
-		s.addHostEvent(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
+		a.journal.addHostEvent(h, "host_installation_cancelled", severityInfo, "Installation cancelled for host %s", h.Name())
 		before.PrintedHosts[i].Status = new(to)
 	}
 	return wire.Accepted(before)
 }
 
 // resetCluster takes an installation back; machines have to boot the discovery image again.
-func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if !model.OneOf(cl.Status, model.ClusterPreparing, model.ClusterInstalling, model.ClusterPendingUser, model.ClusterError,
 		model.ClusterCancelled, model.ClusterFinalizing) {
 		err := wire.Conflict("no condition found to run transition")
-		s.addEvent(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
+		a.journal.addEvent(cl, "reset_installation_failed", severityError, "Failed to reset installation. Error: %s", err)
 		return wire.Reply{}, err
 	}
-	before := s.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
+	before := a.printer.printCluster(cl, clusterDetail{plain: true, hosts: true, named: true})
 	before.Status = model.ClusterInsufficient
-	s.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
-	s.addEvent(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
+	a.journal.setCluster(cl, model.ClusterInsufficient, model.InfoReset)
+	a.journal.addEvent(cl, "cluster_installation_reset", severityInfo, "Reset cluster installation")
 	for i, h := range cl.Hosts {
-		s.awaitReset(h)
+		a.journal.awaitReset(h)
 		before.PrintedHosts[i].Status = new(model.HostResettingPending)
 	}
 	cl.OpenshiftClusterID = ""
@@ -186,16 +187,16 @@ func (s *Service) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, err
 	return wire.Accepted(before)
 }
 
-func (s *Service) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status != model.ClusterInstalled {
 		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
 	}
 	info := cl.StatusInfo
 	cl.Kind = model.KindAddHosts
 	cl.APIVipDNSName = steps.APIAddress(cl)
-	s.setCluster(cl, model.ClusterAddingHosts, cl.StatusInfo)
+	a.journal.setCluster(cl, model.ClusterAddingHosts, cl.StatusInfo)
 	// The answer carries the hosts with their stages, and the old text.
-	w := s.printCluster(cl, clusterDetail{hosts: true})
+	w := a.printer.printCluster(cl, clusterDetail{hosts: true})
 	w.StatusInfo = info
 	w.OperatorBundles = nil
 	return wire.Accepted(w)
@@ -205,13 +206,13 @@ type finalizingReport struct {
 	FinalizingStage models.FinalizingStage `json:"finalizing_stage"`
 }
 
-func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[finalizingReport](c)
 	at := model.FinalizingIndex(string(p.FinalizingStage))
 	if at < 0 {
 		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
 	}
-	cl, err := s.getCluster(c.PathValue("cluster_id"))
+	cl, err := a.records.getCluster(c.PathValue("cluster_id"))
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -222,9 +223,12 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 		return wire.Reply{Status: 200}, nil
 	}
 	cl.Progress.FinalizingStage = p.FinalizingStage
-	cl.Progress.FinalizingStageStartedAt = model.Millis(s.now())
+	cl.Progress.FinalizingStageStartedAt = model.Millis(a.source.now())
 	cl.Progress.FinalizingStageTimedOut = false
-	s.addEvent(cl, "cluster_finalizing_stage_updated", severityInfo, "Updated finalizing stage of the cluster to '%s'", p.FinalizingStage)
+	a.journal.addEvent(
+		cl, "cluster_finalizing_stage_updated", severityInfo,
+		"Updated finalizing stage of the cluster to '%s'", p.FinalizingStage,
+	)
 	return wire.Reply{Status: 200}, nil
 }
 
@@ -232,16 +236,16 @@ func (s *Service) reportFinalizing(c *wire.Call) (wire.Reply, error) {
 const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: operators and time do.
-func (s *Service) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func (a *clusterAPI) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.Taken[models.CompletionParams](c)
 	if data, reported := p.Data[operatorReport]; reported && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
-			s.addEvent(
+			a.journal.addEvent(
 				cl, "cluster_operator_report", severityInfo, "The following operators are experiencing issues: %s", strings.Join(failed, ", "),
 			)
 		}
 	}
-	return wire.Accepted(s.stale(cl))
+	return wire.Accepted(a.printer.stale(cl))
 }
 
 func failedOperators(report any) ([]string, error) {
@@ -285,13 +289,13 @@ func ignoresHost(c *model.Cluster, id string) bool {
 	return c != nil && ignores(c.IgnoredHostValidations, id, neverIgnoredHost())
 }
 
-func (s *Service) readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	return wire.OK(models.IgnoredValidations{ClusterValidationIds: cl.IgnoredClusterValidations, HostValidationIds: cl.IgnoredHostValidations})
 }
 
-func (s *Service) setIgnored(c *wire.Call) (wire.Reply, error) {
+func (a *clusterAPI) setIgnored(c *wire.Call) (wire.Reply, error) {
 	p, id := wire.Taken[models.IgnoredValidations](c), c.PathValue("cluster_id")
-	cl := s.clusters[id]
+	cl := a.records.clusters.of(id)
 	if cl == nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}

@@ -77,8 +77,7 @@ func TestFeatureUsage(t *testing.T) {
 			want: map[string]any{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.make)
+			b := madeBench(t, tc.make)
 			if tc.then != nil {
 				tc.then(b)
 			}

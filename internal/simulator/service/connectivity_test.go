@@ -37,8 +37,7 @@ func TestGroupsFollowWhatTheyRestOn(t *testing.T) {
 		}, model.Passed, model.Pending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(fields{"api_vips": []fields{{"ip": "10.0.0.100"}}, "ingress_vips": []fields{{"ip": "10.0.0.101"}}, "control_plane_count": tc.controlPlane})
+			b := madeBench(t, fields{"api_vips": []fields{{"ip": "10.0.0.100"}}, "ingress_vips": []fields{{"ip": "10.0.0.101"}}, "control_plane_count": tc.controlPlane})
 			for range tc.hosts {
 				b.boot()
 			}
@@ -58,10 +57,8 @@ func TestGroupsFollowWhatTheyRestOn(t *testing.T) {
 // TestGroupsStandStill once hosts prepare: neither the groups nor the collisions are
 // looked at again, also not where hosts are added later.
 func TestGroupsStandStill(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
-	c := b.s.clusters[b.cluster]
+	b := ready(t, 3)
+	c := b.s.records.clusters.of(b.cluster)
 	for state, looked := range map[string]bool{
 		model.ClusterInsufficient: true, model.ClusterPendingInput: true, model.ClusterReady: true,
 		model.ClusterPreparing: false, model.ClusterInstalling: false, model.ClusterAddingHosts: false,
@@ -77,8 +74,7 @@ func TestGroupsStandStill(t *testing.T) {
 // TestNullEntries: a null entry of a list is none, wherever an agent says it, and nothing that
 // it says ends the service.
 func TestNullEntries(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(time.Minute)
 	peer := `{"host_id":"` + b.machines[1].id + `","l2_connectivity":[null],"l3_connectivity":[ null ],"mtu_report":[null]}`
 	for step, output := range map[string]string{

@@ -15,8 +15,7 @@ import (
 // TestHostsThatBootFromDisk installs hosts whose agents run in a system on their disks: none
 // is measured, and the cluster's system is installed beside it.
 func TestHostsThatBootFromDisk(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	measured, images := 0, map[string]bool{}
 	for _, m := range b.machines {
 		m.unclean = func(inventory map[string]any) {

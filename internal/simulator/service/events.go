@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -37,37 +36,56 @@ const (
 	severityCritical = "critical"
 )
 
-func (s *Service) addEvent(c *model.Cluster, name, severity, format string, args ...any) {
-	s.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+// journal is the log of events. What moves an object to another state goes through it, since that is an event too.
+type journal struct {
+	source *source
+	events []event
 }
 
-func (s *Service) addInfraEnvEvent(e *model.InfraEnv, name, severity, format string, args ...any) {
+func (j *journal) addEvent(c *model.Cluster, name, severity, format string, args ...any) {
+	j.record(event{ClusterID: c.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+func (j *journal) addInfraEnvEvent(e *model.InfraEnv, name, severity, format string, args ...any) {
 	ev := event{InfraEnvID: e.ID, Name: name, Severity: severity, Message: fmt.Sprintf(format, args...)}
 	if name == "image_info_updated" {
 		ev.ClusterID = e.ClusterID
 	}
-	s.record(ev)
+	j.record(ev)
 }
 
-func (s *Service) addHostEvent(h *model.Host, name, severity, format string, args ...any) {
-	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
+func (j *journal) addHostEvent(h *model.Host, name, severity, format string, args ...any) {
+	j.record(event{ClusterID: h.ClusterID, HostID: h.ID, InfraEnvID: h.InfraEnvID, Name: name,
 		Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 // measure writes a nameless event that only lists which ask for its category hold.
-func (s *Service) measure(h *model.Host, what string, values map[string]any) {
-	s.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: model.InString(values), metrics: true})
+func (j *journal) measure(h *model.Host, what string, values map[string]any) {
+	j.record(event{ClusterID: h.ClusterID, HostID: h.ID, Severity: severityInfo, Message: what, Props: model.InString(values), metrics: true})
 }
 
 // maxEvents bounds the log of a service that runs for days with many hosts.
 const maxEvents = 200_000
 
-func (s *Service) record(e event) {
-	e.EventTime = model.Millis(s.now())
-	if len(s.events) >= maxEvents {
-		s.events = slices.Delete(s.events, 0, maxEvents/10)
+func (j *journal) record(e event) {
+	e.EventTime = model.Millis(j.source.now())
+	if len(j.events) >= maxEvents {
+		j.events = slices.Delete(j.events, 0, maxEvents/10)
 	}
-	s.events = append(s.events, e)
+	j.events = append(j.events, e)
+}
+
+// ofCluster lists what a cluster's users see of it.
+func (j *journal) ofCluster(id string) []event {
+	return slices.DeleteFunc(slices.Clone(j.events), func(e event) bool { return e.ClusterID != id || e.metrics })
+}
+
+func (j *journal) markGone(hostID string) {
+	for i := range j.events {
+		if j.events[i].HostID == hostID {
+			j.events[i].hostGone = true
+		}
+	}
 }
 
 type eventQuery struct {
@@ -155,15 +173,15 @@ func (q eventQuery) host(e *event) bool {
 	return true
 }
 
-func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
+func (j *journal) listEvents(c *wire.Call) (wire.Reply, error) {
 	q, err := parseEventQuery(c.URL.Query())
 	if err != nil {
 		return wire.Reply{}, err
 	}
 	counts := map[string]int{}
 	var found []event
-	for i := range s.events {
-		e := &s.events[i]
+	for i := range j.events {
+		e := &j.events[i]
 		if !q.scope(e) {
 			continue
 		}
@@ -198,7 +216,7 @@ func (s *Service) listEvents(c *wire.Call) (wire.Reply, error) {
 	}}, nil
 }
 
-func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
+func (j *journal) triggerEvent(c *wire.Call) (wire.Reply, error) {
 	p := wire.Taken[models.Event](c)
 	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
 	for id, into := range map[*strfmt.UUID]*string{p.ClusterID: &e.ClusterID, p.HostID: &e.HostID, p.InfraEnvID: &e.InfraEnvID} {
@@ -206,28 +224,33 @@ func (s *Service) triggerEvent(c *wire.Call) (wire.Reply, error) {
 			*into = id.String()
 		}
 	}
-	s.record(e)
+	j.record(e)
 	return wire.Reply{Status: http.StatusCreated}, nil
 }
 
+func (j *journal) awaitReset(h *model.Host) {
+	j.setHost(h, model.HostResettingPending, model.InfoResettingPending)
+	j.addHostEvent(h, "host_installation_reset", severityInfo, "Installation reset for host %s", h.Name())
+}
+
 // setCluster moves a cluster to a state; event and time are written only for a new one.
-func (s *Service) setCluster(c *model.Cluster, state, info string) {
+func (j *journal) setCluster(c *model.Cluster, state, info string) {
 	c.StatusInfo = info
-	c.UpdatedAt = model.Micros(s.now())
+	c.UpdatedAt = model.Micros(j.source.now())
 	if c.Status == state {
 		return
 	}
-	c.Status, c.StatusUpdatedAt = state, model.Millis(s.now())
-	s.addEvent(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
+	c.Status, c.StatusUpdatedAt = state, model.Millis(j.source.now())
+	j.addEvent(c, "cluster_status_updated", severityInfo, "Updated status of the cluster to %s", state)
 }
 
-func (s *Service) setHost(h *model.Host, state, info string) {
+func (j *journal) setHost(h *model.Host, state, info string) {
 	old := h.State
 	h.Info = info
 	if old == state {
 		return
 	}
-	now := s.now()
+	now := j.source.now()
 	h.State, h.StatusUpdatedAt, h.UpdatedAt = state, model.Millis(now), model.Micros(now)
 	severity := severityInfo
 	switch state {
@@ -236,7 +259,5 @@ func (s *Service) setHost(h *model.Host, state, info string) {
 	case model.HostDisconnected, model.HostInsufficient, model.HostDisconnectedUnbound, model.HostPendingUser:
 		severity = severityWarning
 	}
-	s.addHostEvent(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
+	j.addHostEvent(h, "host_status_updated", severity, "Host %s: updated status from %s to %s (%s)", h.Name(), old, state, info)
 }
-
-func (s *Service) since(at model.Millis) time.Duration { return s.now().Sub(time.Time(at)) }

@@ -10,9 +10,7 @@ import (
 )
 
 func TestEvents(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	read := func(query string) ([]event, answer) {
 		t.Helper()
 		a := b.must("GET", "/events?"+query, nil)
@@ -66,7 +64,5 @@ func TestEvents(t *testing.T) {
 	if level, _ := read(scope + "&cluster_level=true"); len(level) == 0 || level[0].HostID != "" {
 		t.Errorf("cluster level: %v", level)
 	}
-	if a := b.call("GET", "/events?severities=loud", nil); a.status != 400 {
-		t.Errorf("a severity that is none: %d", a.status)
-	}
+	b.answers("a severity that is none", "GET", "/events?severities=loud", nil, 400)
 }

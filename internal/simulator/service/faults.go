@@ -90,17 +90,17 @@ func (s *Service) stateFor(path string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for part := range strings.SplitSeq(path, "/") {
-		if c := s.clusters[part]; c != nil {
+		if c := s.records.clusters.of(part); c != nil {
 			return c.Status
 		}
-		if e := s.infraEnvs[part]; e != nil {
-			if c := s.clusters[e.ClusterID]; c != nil {
+		if e := s.records.infraEnvs.of(part); e != nil {
+			if c := s.records.clusters.of(e.ClusterID); c != nil {
 				return c.Status
 			}
 		}
 	}
-	if n := len(s.clusterOrder); n > 0 {
-		return s.clusters[s.clusterOrder[n-1]].Status
+	if all := s.records.clusters.inOrder(); len(all) > 0 {
+		return all[len(all)-1].Status
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func (s *Service) withFaults(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		now := s.now()
+		now := s.source.now()
 		rule := s.faults.pick(r.Method, r.URL.Path, clientOf(r), s.stateFor(r.URL.Path), now, now.Sub(s.started))
 		if rule == nil {
 			next.ServeHTTP(w, r)

@@ -99,12 +99,8 @@ func TestFaults(t *testing.T) {
 		b.until(model.ClusterReady)
 		b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 		b.until(model.ClusterInstalling)
-		if a := b.call("GET", m.path()+"/instructions", nil); a.status != http.StatusBadGateway {
-			t.Errorf("an agent got %d", a.status)
-		}
-		if got := b.status(); got != model.ClusterInstalling {
-			t.Errorf("a user was told %s", got)
-		}
+		b.answers("an agent", "GET", m.path()+"/instructions", nil, http.StatusBadGateway)
+		b.inState(model.ClusterInstalling)
 	})
 	t.Run("expired images are somebody else's", func(t *testing.T) {
 		b, server := scripted(t, `  - {do: expire-image}`)

@@ -11,8 +11,7 @@ import (
 // finalizing is a bench with one host, which is installed, and with the given operator.
 func finalizing(t *testing.T, olm ...fields) *bench {
 	t.Helper()
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1, "olm_operators": olm})
+	b := madeBench(t, fields{"control_plane_count": 1, "olm_operators": olm})
 	m := b.boot()
 	b.install()
 	m.walk(model.StageDone)
@@ -34,8 +33,7 @@ func (b *bench) reports(stage string) {
 // TestVerdictDecidesNothing lets a controller say that it failed, or not, whenever it
 // likes: the operators decide.
 func TestVerdictDecidesNothing(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	verdict := func(success bool) {
 		t.Helper()
 		before := b.get()
@@ -56,9 +54,7 @@ func TestVerdictDecidesNothing(t *testing.T) {
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "failed", "status_info": "degraded"})
 	verdict(true)
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Errorf("with a failed console the cluster is %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	verdict(false)
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
 	b.until(model.ClusterInstalled)
@@ -100,7 +96,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 		t.Run(tc.stage, func(t *testing.T) {
 			t.Parallel()
 			b := finalizing(t, fields{"name": "lvm"})
-			operators := b.s.clusters[b.cluster].MonitoredOperators
+			operators := b.s.records.clusters.of(b.cluster).MonitoredOperators
 			operators[len(operators)-1].TimeoutSeconds = 90 * 60
 			if tc.stage != "" {
 				b.reports(tc.stage)
@@ -122,9 +118,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 			if tc.stays {
 				b.later(5 * time.Hour)
 			}
-			if got := b.status(); got != model.ClusterError {
-				t.Errorf("in the end %s", got)
-			}
+			b.inState(model.ClusterError)
 		})
 	}
 }
@@ -133,9 +127,7 @@ func TestFinalizingTakesTooLong(t *testing.T) {
 // cluster waits for a user.
 func worstBoot(t *testing.T) (*bench, *machine) {
 	t.Helper()
-	b := newBench(t, nil)
-	b.compact(4)
-	b.install()
+	b := installing(t, 4)
 	var worker *machine
 	for _, m := range b.machines {
 		if m.get()["role"] == model.RoleWorker {
@@ -168,13 +160,9 @@ func TestFinalizingWaitsForUser(t *testing.T) {
 		t.Fatalf("%v: %v", c["status"], c["status_info"])
 	}
 	b.later(4*time.Hour + 59*time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Errorf("the time began anew, but the cluster is %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	b.later(2 * time.Minute)
-	if got := b.status(); got != model.ClusterError {
-		t.Errorf("in the end the cluster is %s", got)
-	}
+	b.inState(model.ClusterError)
 }
 
 // TestFinalizingWithoutWorker has no user come: the cluster does without the worker.
@@ -202,7 +190,7 @@ func TestFinalizingPercentage(t *testing.T) {
 	}
 	b.reports(model.FinalizingDone)
 	look(0, 80)
-	operators := len(b.s.clusters[b.cluster].MonitoredOperators)
+	operators := len(b.s.records.clusters.of(b.cluster).MonitoredOperators)
 	b.must("PUT", "/clusters/"+b.cluster+"/monitored-operators", fields{"name": "console", "status": "available"})
 	share := float64(100 / operators)
 	look(share, 80+float64(int(share*15/100)))

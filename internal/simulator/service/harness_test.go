@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,6 +38,38 @@ func newBench(t *testing.T, sc *scenario.Scenario) *bench {
 	t.Helper()
 	clock := &handClock{at: time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)}
 	return &bench{t: t, clock: clock, s: New(Config{Clock: clock, Seed: 7, Scenario: sc})}
+}
+
+// madeBench is a bench with a cluster and its infra-env.
+func madeBench(t *testing.T, extra fields) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.make(extra)
+	return b
+}
+
+// compact is a bench with a cluster of n machines, which have registered.
+func compact(t *testing.T, n int) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.compact(n)
+	return b
+}
+
+// ready is a bench with a cluster of n machines that can be installed.
+func ready(t *testing.T, n int) *bench {
+	t.Helper()
+	b := compact(t, n)
+	b.until(model.ClusterReady)
+	return b
+}
+
+// installing is a bench with a cluster of n machines that are being installed.
+func installing(t *testing.T, n int) *bench {
+	t.Helper()
+	b := compact(t, n)
+	b.install()
+	return b
 }
 
 // answer is what came back.
@@ -88,6 +121,22 @@ func (b *bench) must(method, path string, body any) answer {
 		b.t.Fatalf("%s %s: %d %s", method, path, a.status, a.text)
 	}
 	return a
+}
+
+// says makes a call that is to be answered with a status and, where it is a refusal, a reason.
+func (b *bench) says(what, method, path string, body any, status int, reason string) {
+	b.t.Helper()
+	if a := b.call(method, path, body); a.status != status || a.reason() != reason {
+		b.t.Errorf("%s: %d %s, want %d %s", cmp.Or(what, method+" "+path), a.status, a.text, status, reason)
+	}
+}
+
+// answers makes a call that is to be answered with a status, and for any reason.
+func (b *bench) answers(what, method, path string, body any, status int) {
+	b.t.Helper()
+	if a := b.call(method, path, body); a.status != status {
+		b.t.Errorf("%s: %d %s, want %d", cmp.Or(what, method+" "+path), a.status, a.text, status)
+	}
 }
 
 type fields map[string]any
@@ -305,6 +354,20 @@ func (m *machine) get() map[string]any {
 	return m.b.must("GET", m.path(), nil).object()
 }
 
+func (b *bench) inState(state string) {
+	b.t.Helper()
+	if got := b.status(); got != state {
+		b.t.Errorf("the cluster is %s, want %s", got, state)
+	}
+}
+
+func (m *machine) inState(state string) {
+	m.b.t.Helper()
+	if got := m.state(); got != state {
+		m.b.t.Errorf("%s is %s, want %s", m.name, got, state)
+	}
+}
+
 func (m *machine) state() string { return m.get()["status"].(string) }
 
 // stage reports a stage and tells the answer.
@@ -334,6 +397,23 @@ func (m *machine) walk(last string) {
 		if name == last {
 			return
 		}
+	}
+}
+
+// walk has all machines go through the stages of their roles, up to and including last.
+func (b *bench) walk(last string) {
+	b.t.Helper()
+	for _, m := range b.machines {
+		m.walk(last)
+	}
+}
+
+// walkAway is walk for machines of which nothing more is heard.
+func (b *bench) walkAway(last string) {
+	b.t.Helper()
+	for _, m := range b.machines {
+		m.walk(last)
+		m.silent = true
 	}
 }
 

@@ -14,31 +14,31 @@ import (
 )
 
 // registerHost lets an agent in: a new machine, or a known one that booted the image again.
-func (s *Service) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
+func (a *agentAPI) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 	p := wire.Taken[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
-	if h := s.hosts[e.ID+"/"+id]; h != nil {
-		return s.registerAgain(h, p.DiscoveryAgentVersion)
+	if h := a.records.hosts.of(e.ID + "/" + id); h != nil {
+		return a.registerAgain(h, p.DiscoveryAgentVersion)
 	}
-	cl := s.clusters[e.ClusterID]
-	if err := s.mayJoin(e, cl); err != nil {
-		s.record(event{
+	cl := a.records.clusters.of(e.ClusterID)
+	if err := a.mayJoin(e, cl); err != nil {
+		a.journal.record(event{
 			ClusterID: e.ClusterID, HostID: id, InfraEnvID: e.ID, Name: "host_registration_failed", Severity: severityError,
 			Message: err.Error(),
 		})
 		return wire.Reply{}, err
 	}
-	s.takeFromOtherInfraEnv(e.ID, id)
-	h := s.newHost(e, cl, id, p.DiscoveryAgentVersion)
-	s.addHostEvent(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
-	w := s.printHost(h, detail{})
+	a.takeFromOtherInfraEnv(e.ID, id)
+	h := a.newHost(e, cl, id, p.DiscoveryAgentVersion)
+	a.journal.addHostEvent(h, "host_registration_succeeded", severityInfo, "Host %s: Successfully registered", h.Name())
+	w := a.printer.printHost(h, detail{})
 	w.CreatedAt, w.UpdatedAt, w.Progress = model.Micros{}, model.Micros{}, nil
 	w.NextStepRunner = runner(h)
 	return wire.Created(w)
 }
 
 // mayJoin refuses new hosts from the installation on until the cluster is told to take more.
-func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
+func (a *agentAPI) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 	if cl == nil {
 		if e.ClusterID != "" {
 			return wire.NotFound("Failed to get cluster %s: record not found", e.ClusterID)
@@ -55,16 +55,16 @@ func (s *Service) mayJoin(e *model.InfraEnv, cl *model.Cluster) error {
 }
 
 // takeFromOtherInfraEnv forgets the machine elsewhere: it boots one image at a time.
-func (s *Service) takeFromOtherInfraEnv(infraEnvID, id string) {
-	for _, old := range s.hostsInOrder() {
+func (a *agentAPI) takeFromOtherInfraEnv(infraEnvID, id string) {
+	for _, old := range a.records.hosts.inOrder() {
 		if old.ID == id && old.InfraEnvID != infraEnvID {
-			s.dropHost(old)
+			a.records.dropHost(old)
 		}
 	}
 }
 
-func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string) *model.Host {
-	now := s.now()
+func (a *agentAPI) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string) *model.Host {
+	now := a.source.now()
 	h := &model.Host{InfraEnv: e, State: model.HostDiscovering, Info: model.InfoDiscovering}
 	h.ID, h.InfraEnvID, h.Kind, h.UserName = id, e.ID, model.KindHost, e.UserName
 	h.Href = Base + "/v2/infra-envs/" + e.ID + "/hosts/" + id
@@ -80,8 +80,7 @@ func (s *Service) newHost(e *model.InfraEnv, cl *model.Cluster, id, agent string
 		h.Join(cl)
 		delete(cl.Deleted, key)
 	}
-	s.hosts[key] = h
-	s.hostOrder = append(s.hostOrder, key)
+	a.records.hosts.add(key, h)
 	return h
 }
 
@@ -90,8 +89,8 @@ func runner(h *model.Host) *models.HostRegistrationResponseAO1NextStepRunnerComm
 		"agent_version": h.AgentVersion, "host_id": h.ID, "infra_env_id": h.InfraEnvID})}}
 }
 
-func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
-	now := s.now()
+func (a *agentAPI) registerAgain(h *model.Host, agent string) (wire.Reply, error) {
+	now := a.source.now()
 	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
 	switch h.State {
 	case model.HostInstalled, model.HostAdded:
@@ -101,16 +100,16 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 	case model.HostInProgress, model.HostInstalling:
 		if h.State == model.HostInProgress &&
 			model.OneOf(h.Stage(), model.StageRebooting, model.StageIgnition, model.StageConfiguring, model.StageJoined) {
-			s.setHost(h, model.HostPendingUser, wrongBoot(h))
+			a.journal.setHost(h, model.HostPendingUser, wrongBoot(h))
 			break
 		}
-		s.setHost(h, model.HostError, model.InfoRestarted)
+		a.journal.setHost(h, model.HostError, model.InfoRestarted)
 	case model.HostPreparing, model.HostPrepared:
 		h.Forget()
-		s.setHost(h, model.HostDiscovering, model.InfoDiscovering)
+		a.journal.setHost(h, model.HostDiscovering, model.InfoDiscovering)
 	case model.HostError, model.HostCancelled:
 	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending, model.HostReclaiming, model.HostReclaimingRebooting:
-		s.rebind(h)
+		a.rebind(h)
 	default:
 		h.Forget()
 		h.Bootstrap = false // a single node too, until an install makes it that again
@@ -118,13 +117,13 @@ func (s *Service) registerAgain(h *model.Host, agent string) (wire.Reply, error)
 		if h.Cluster == nil {
 			state = model.HostDiscoveringUnbound
 		}
-		s.setHost(h, state, model.InfoDiscovering)
+		a.journal.setHost(h, state, model.InfoDiscovering)
 	}
-	return wire.Created(s.registrationOf(h, now))
+	return wire.Created(a.registrationOf(h, now))
 }
 
 // registrationOf is what a known machine is answered: hardly anything of what is known about it.
-func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost {
+func (a *agentAPI) registrationOf(h *model.Host, now time.Time) model.PrintedHost {
 	w := model.PrintedHost{
 		CheckedInAt: model.Millis(now), ClusterID: h.ClusterID, AgentVersion: h.AgentVersion, Href: h.Href, ID: h.ID,
 		InfraEnvID: h.InfraEnvID, Kind: h.Kind, ProgressStages: []string{}, RegisteredAt: model.Millis(now),
@@ -134,10 +133,10 @@ func (s *Service) registrationOf(h *model.Host, now time.Time) model.PrintedHost
 	switch {
 	case h.Kind == model.KindAddedHost:
 		w.Role, w.SuggestedRole, w.MachineConfigPool = h.Role, h.SuggestedRole, h.MachineConfigPool
-		w.ProgressStages = s.stagesOf(h, false)
+		w.ProgressStages = a.printer.stagesOf(h, false)
 	case h.Cluster != nil && h.Cluster.IsSingle(): // like a new one
 		w.Role, w.SuggestedRole, w.Bootstrap = model.RoleMaster, model.RoleMaster, true
-		w.ProgressStages = s.stagesOf(&model.Host{PrintedHost: w}, true)
+		w.ProgressStages = a.printer.stagesOf(&model.Host{PrintedHost: w}, true)
 	}
 	h.RegisteredAt = model.Millis(now)
 	return w
@@ -153,13 +152,13 @@ func wrongBoot(h *model.Host) string {
 }
 
 // updateHost changes what a user may choose about a host: all of it or nothing.
-func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
+func (a *hostAPI) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[request.HostUpdateParams](c)
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	if err := request.ChangeHost(&changed, &p); err != nil {
 		return wire.Reply{}, err
 	}
-	if !s.cfg.KubeAPI { // a hub's operators change hosts without that look
+	if !a.variant.hub { // a hub's operators change hosts without that look
 		if err := request.CheckInventorySettable(h); err != nil {
 			return wire.Reply{}, err
 		}
@@ -169,19 +168,19 @@ func (s *Service) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if p.HostName != nil && h.Cluster != nil {
 		h.Cluster.RecordUse(true, "Requested hostname", map[string]any{"host_count": 1})
 	}
-	h.UpdatedAt = model.Micros(s.now())
-	s.refreshChangedHost(h, role, suggested)
-	return wire.Created(s.printHost(h, detail{keepAddresses: true}))
+	h.UpdatedAt = model.Micros(a.source.now())
+	a.monitor.refreshChangedHost(h, role, suggested)
+	return wire.Created(a.printer.printHost(h, detail{keepAddresses: true}))
 }
 
 // refreshChangedHost judges a changed host by its old role; the monitor's next look takes the new one.
-func (s *Service) refreshChangedHost(h *model.Host, role, suggested string) {
+func (m *monitor) refreshChangedHost(h *model.Host, role, suggested string) {
 	now := *h
 	h.Role, h.SuggestedRole = role, suggested
-	s.refreshHostNow(h)
+	m.refreshHostNow(h)
 	h.Role, h.SuggestedRole = now.Role, now.SuggestedRole
 	if h.Cluster != nil {
-		s.judgeIdle(h.Cluster)
+		m.judgeIdle(h.Cluster)
 	}
 }
 
@@ -193,7 +192,7 @@ func installerFlags() []string {
 		"--save-partindex", "--image-url", "--image-file"}
 }
 
-func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, error) {
+func (a *hostAPI) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
@@ -207,18 +206,18 @@ func (s *Service) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, 
 		p.Args = []string{}
 	}
 	h.InstallerArgs = model.InString(p.Args)
-	h.UpdatedAt = model.Micros(s.now())
-	s.addHostEvent(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
-	return wire.Created(s.printHost(h, detail{}))
+	h.UpdatedAt = model.Micros(a.source.now())
+	a.journal.addHostEvent(h, "host_installer_args_applied", severityInfo, "Host %s: custom installer arguments were applied", h.Name())
+	return wire.Created(a.printer.printHost(h, detail{}))
 }
 
-func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
+func (a *hostAPI) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := request.CheckIgnition(p.Config); err != nil {
 			return wire.Reply{}, err
 		}
-		s.addHostEvent(
+		a.journal.addHostEvent(
 			h, "host_discovery_ignition_config_applied", severityInfo, "Host %s: custom discovery ignition config was applied", h.Name(),
 		)
 	}
@@ -229,16 +228,16 @@ func (s *Service) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, e
 	return wire.Reply{Status: 201}, nil
 }
 
-func (s *Service) readHostIgnition(c *wire.Call) (wire.Reply, error) {
-	_, text, err := s.hostIgnition(c)
+func (a *fileAPI) readHostIgnition(c *wire.Call) (wire.Reply, error) {
+	_, text, err := a.hostIgnition(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}
 	return wire.OK(models.HostIgnitionParams{Config: text})
 }
 
-func (s *Service) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
-	name, text, err := s.hostIgnition(c)
+func (a *fileAPI) downloadHostIgnition(c *wire.Call) (wire.Reply, error) {
+	name, text, err := a.hostIgnition(c)
 	if err != nil {
 		return wire.Reply{}, err
 	}

@@ -22,10 +22,20 @@ import (
 // mediaUnreadable is an agent's exit code for discovery media that it can no longer read.
 const mediaUnreadable = 256
 
-func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
+// agentAPI answers the agents of machines.
+type agentAPI struct {
+	records *records
+	source  *source
+	journal *journal
+	variant *variant
+	printer *printer
+	steps   *steps.Maker
+}
+
+func (a *agentAPI) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[models.StepReply](c)
 	if p.ExitCode != 0 {
-		if err := s.stepFailed(h, &p); err != nil {
+		if err := a.stepFailed(h, &p); err != nil {
 			return wire.Reply{}, err
 		}
 		return wire.NoContent()
@@ -33,24 +43,24 @@ func (s *Service) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	if p.Output == "" {
 		return wire.NoContent()
 	}
-	if err := s.takeReply(h, string(p.StepType), p.Output); err != nil {
+	if err := a.takeReply(h, string(p.StepType), p.Output); err != nil {
 		return wire.Reply{}, err
 	}
-	h.UpdatedAt = model.Micros(s.now())
+	h.UpdatedAt = model.Micros(a.source.now())
 	return wire.NoContent()
 }
 
-func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
+func (a *agentAPI) stepFailed(h *model.Host, p *models.StepReply) error {
 	if p.ExitCode == mediaUnreadable && h.MediaStatus != "disconnected" {
 		h.MediaStatus = "disconnected"
-		s.addHostEvent(h, "host_media_disconnected", severityError, "%s", model.InfoMediaDisconnected)
+		a.journal.addHostEvent(h, "host_media_disconnected", severityError, "%s", model.InfoMediaDisconnected)
 		switch {
 		case model.HostUnbound(h.State):
-			s.setHost(h, model.HostDisconnectedUnbound, model.InfoMediaDisconnected)
+			a.journal.setHost(h, model.HostDisconnectedUnbound, model.InfoMediaDisconnected)
 		case model.HostEvaluated(h.State):
-			s.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
+			a.journal.setHost(h, model.HostDisconnected, model.InfoMediaDisconnected)
 		case model.OneOf(h.State, model.HostPreparing, model.HostPrepared, model.HostInstalling, model.HostInProgress):
-			s.setHost(h, model.HostError, model.StageFailed+" - "+model.InfoMediaDisconnected)
+			a.journal.setHost(h, model.HostError, model.StageFailed+" - "+model.InfoMediaDisconnected)
 		}
 		return nil
 	}
@@ -60,7 +70,7 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
 			return nil
 		}
-		s.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
+		a.journal.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
 	case steps.StepDiskSpeed:
 		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{
@@ -68,15 +78,18 @@ func (s *Service) stepFailed(h *model.Host, p *models.StepReply) error {
 	case steps.StepTang:
 		h.Tang, h.TangConnectivity = &models.TangConnectivityResponse{}, p.Error
 	case steps.StepUpgrade:
-		s.addHostEvent(h, "upgrade_agent_failed", severityError, "Host %s: Agent failed to download image '%s', will try again", h.Name(), "")
+		a.journal.addHostEvent(
+			h, "upgrade_agent_failed", severityError,
+			"Host %s: Agent failed to download image '%s', will try again", h.Name(), "",
+		)
 	}
 	return nil
 }
 
-func (s *Service) takeReply(h *model.Host, kind, output string) error {
+func (a *agentAPI) takeReply(h *model.Host, kind, output string) error {
 	switch kind {
 	case steps.StepInventory:
-		return s.takeInventory(h, output)
+		return a.takeInventory(h, output)
 	case steps.StepConnectivity:
 		return read(kind+": reading the connectivity report", output, h.SetConnectivity)
 	case steps.StepNTP:
@@ -102,19 +115,22 @@ func (s *Service) takeReply(h *model.Host, kind, output string) error {
 	case steps.StepTang:
 		return read(kind, output, func(r models.TangConnectivityResponse) { h.Tang, h.TangConnectivity = &r, output })
 	case steps.StepDiskSpeed:
-		return read(kind, output, func(r models.DiskSpeedCheckResponse) { s.takeDiskSpeed(h, r) })
+		return read(kind, output, func(r models.DiskSpeedCheckResponse) { a.takeDiskSpeed(h, r) })
 	case steps.StepImages:
 		return read(kind, output, func(r struct {
 			Images []models.ContainerImageAvailability `json:"images"`
 		}) {
-			s.takeImages(h, r.Images)
+			a.takeImages(h, r.Images)
 		})
 	case steps.StepVips:
 		return read(kind, output, func(r []models.VerifiedVip) { takeVips(h.Cluster, r) })
 	case steps.StepUpgrade:
 		return read(kind, output, func(r models.UpgradeAgentResponse) {
 			if r.Result == "success" {
-				s.addHostEvent(h, "upgrade_agent_finished", severityInfo, "Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage)
+				a.journal.addHostEvent(
+					h, "upgrade_agent_finished", severityInfo,
+					"Host %s: Agent has downloaded image '%s' and will now restart", h.Name(), r.AgentImage,
+				)
 			}
 		})
 	}
@@ -130,7 +146,7 @@ func read[T any](kind, output string, take func(T)) error {
 	return nil
 }
 
-func (s *Service) takeInventory(h *model.Host, output string) error {
+func (a *agentAPI) takeInventory(h *model.Host, output string) error {
 	if !model.HostEvaluated(h.State) {
 		states := append(model.HostChangeableStates(), model.HostPreparationFailed)
 		return wire.Refuse(http.StatusInternalServerError, "Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(states))
@@ -141,7 +157,7 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 	}
 	need := validate.Requirements(h.Cluster, h.EffectiveRole())
 	inv.JudgeDisks(need.DiskGB)
-	s.countInterfaces(h, inv)
+	a.countInterfaces(h, inv)
 	h.Inv, h.Inventory = inv, model.InString(inv)
 	h.MediaStatus = ""
 	chooseDisk(h)
@@ -149,13 +165,13 @@ func (s *Service) takeInventory(h *model.Host, output string) error {
 }
 
 // countInterfaces tells those who measure how many interfaces a cluster's host has, where that is new.
-func (s *Service) countInterfaces(h *model.Host, inv *model.Inventory) {
+func (a *agentAPI) countInterfaces(h *model.Host, inv *model.Inventory) {
 	if h.Cluster == nil || h.Inv != nil && len(h.Inv.Interfaces) == len(inv.Interfaces) {
 		return
 	}
 	types := append([]string{}, inv.Virtual...)
-	s.measure(h, "nic.virtual_interfaces", map[string]any{"count": len(types), "types": types})
-	s.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
+	a.journal.measure(h, "nic.virtual_interfaces", map[string]any{"count": len(types), "types": types})
+	a.journal.measure(h, "nic.physical_interfaces", map[string]any{"count": len(inv.Interfaces)})
 }
 
 // chooseDisk takes the user's disk, else the one before, else the best.
@@ -176,19 +192,19 @@ func chooseDisk(h *model.Host) {
 }
 
 // takeDiskSpeed keeps a measurement. A slow disk is an event; only a failed measurement hinders.
-func (s *Service) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) {
+func (a *agentAPI) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse) {
 	limit := validate.Requirements(h.Cluster, h.EffectiveRole()).DiskSpeedMs
 	h.DiskTested, h.DiskPath, h.DiskSpeedMs = true, r.Path, r.IoSyncDuration
 	h.DiskFailed = false
 	h.DisksInfo = model.InString(map[string]any{r.Path: map[string]any{
 		"disk_speed": map[string]any{"speed_ms": r.IoSyncDuration, "tested": true}, "path": r.Path}})
 	if limit > 0 && r.IoSyncDuration > limit {
-		s.addHostEvent(h, "disk_speed_slower_than_supported", severityWarning,
+		a.journal.addHostEvent(h, "disk_speed_slower_than_supported", severityWarning,
 			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.IoSyncDuration)
 	}
 }
 
-func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvailability) {
+func (a *agentAPI) takeImages(h *model.Host, images []models.ContainerImageAvailability) {
 	if h.ImageResults == nil {
 		h.ImageResults = map[string]models.ContainerImageAvailability{}
 	}
@@ -203,7 +219,7 @@ func (s *Service) takeImages(h *model.Host, images []models.ContainerImageAvaila
 		if r.SizeBytes > 0 {
 			measured = fmt.Sprintf("time: %.2f seconds; size: %.2f Megabytes; download rate: %.2f MBps", r.Time, r.SizeBytes/(1<<20), r.DownloadRate)
 		}
-		s.addHostEvent(
+		a.journal.addHostEvent(
 			h, "image_status_updated", severityInfo, "Host %s: New image status %s. result: %s. %s", h.Name(), r.Name, r.Result, measured,
 		)
 	}
@@ -233,7 +249,7 @@ type stageReport struct {
 	ProgressInfo string `json:"progress_info"`
 }
 
-func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
+func (a *agentAPI) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	p := wire.Taken[stageReport](c)
 	stage := p.CurrentStage
 	if stage != "" {
@@ -245,7 +261,7 @@ func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error
 		return wire.Reply{}, wire.BadRequest("host %s is not bound to any cluster, cannot update progress", h.ID)
 	}
 	if h.Stage() == stage {
-		s.sameStage(h, p.ProgressInfo)
+		a.sameStage(h, p.ProgressInfo)
 		return wire.Reply{Status: 200}, nil
 	}
 	if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
@@ -256,10 +272,10 @@ func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error
 		if p.ProgressInfo != "" {
 			info += " - " + p.ProgressInfo
 		}
-		s.setHost(h, model.HostError, info)
+		a.journal.setHost(h, model.HostError, info)
 		return wire.Reply{Status: 200}, nil
 	}
-	stages := s.stagesOf(h, h.Cluster.IsSingle())
+	stages := a.printer.stagesOf(h, h.Cluster.IsSingle())
 	at := slices.Index(stages, stage)
 	if at < 0 && h.Stage() != "" {
 		return wire.Reply{}, wire.Conflict("Stages %s isn't available for host role %s bootstrap %t", stage, h.Role, h.Bootstrap)
@@ -267,60 +283,60 @@ func (s *Service) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error
 	if was := slices.Index(stages, h.Stage()); was > at {
 		return wire.Reply{}, wire.Conflict("Can't assign lower stage \"%s\" after host has been in stage \"%s\"", stage, h.Stage())
 	}
-	s.advance(h, stage, p.ProgressInfo, (at+1)*100/len(stages))
+	a.advance(h, stage, p.ProgressInfo, (at+1)*100/len(stages))
 	return wire.Reply{Status: 200}, nil
 }
 
-func (s *Service) sameStage(h *model.Host, info string) {
+func (a *agentAPI) sameStage(h *model.Host, info string) {
 	if h.Progress.ProgressInfo == info {
 		return
 	}
-	h.Progress.ProgressInfo, h.Progress.StageUpdatedAt = info, model.Millis(s.now())
-	h.UpdatedAt = model.Micros(s.now())
-	s.recordStage(h)
+	h.Progress.ProgressInfo, h.Progress.StageUpdatedAt = info, model.Millis(a.source.now())
+	h.UpdatedAt = model.Micros(a.source.now())
+	a.recordStage(h)
 }
 
-func (s *Service) recordStage(h *model.Host) {
+func (a *agentAPI) recordStage(h *model.Host) {
 	text := "reached installation stage " + h.Stage()
 	if h.Progress.ProgressInfo != "" {
 		text += ": " + h.Progress.ProgressInfo
 	}
-	s.addHostEvent(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
+	a.journal.addHostEvent(h, "host_install_progress_updated", severityInfo, "Host: %s, %s", h.Name(), text)
 }
 
-func (s *Service) advance(h *model.Host, stage, info string, percent int) {
-	now := model.Millis(s.now())
+func (a *agentAPI) advance(h *model.Host, stage, info string, percent int) {
+	now := model.Millis(a.source.now())
 	*h.Progress = models.HostProgressInfo{
 		CurrentStage: models.HostStage(stage), ProgressInfo: info, InstallationPercentage: int64(percent), StageStartedAt: now,
 		StageUpdatedAt: now,
 	}
-	s.recordStage(h)
+	a.recordStage(h)
 	switch added := h.Kind == model.KindAddedHost; {
-	case added && stage == model.StageRebooting && !s.cfg.KubeAPI: // after which nothing more is known of it
+	case added && stage == model.StageRebooting && !a.variant.hub: // after which nothing more is known of it
 		h.Progress.CurrentStage, h.Progress.InstallationPercentage = model.StageDone, 100
-		s.setHost(h, model.HostAdded, model.InfoRebootedDay2)
+		a.journal.setHost(h, model.HostAdded, model.InfoRebootedDay2)
 	case added && stage == model.StageDone:
-		s.setHost(h, model.HostAdded, stage)
+		a.journal.setHost(h, model.HostAdded, stage)
 	case stage == model.StageDone:
-		s.setHost(h, model.HostInstalled, stage)
+		a.journal.setHost(h, model.HostInstalled, stage)
 	default:
-		s.setHost(h, model.HostInProgress, stage)
+		a.journal.setHost(h, model.HostInProgress, stage)
 	}
-	h.UpdatedAt = model.Micros(s.now())
+	h.UpdatedAt = model.Micros(a.source.now())
 	if h.Cluster != nil {
-		s.measureInstalling(h.Cluster)
+		a.measureInstalling(h.Cluster)
 	}
 }
 
 // measureInstalling works out how many of their stages all hosts have reached. As in the
 // real service those that were deleted count, which will not get any further.
-func (s *Service) measureInstalling(c *model.Cluster) {
+func (a *agentAPI) measureInstalling(c *model.Cluster) {
 	if c.Progress == nil || c.IsDay2() || len(c.Hosts) == 0 {
 		return
 	}
 	reached, all := 0, 0
 	for _, h := range slices.Concat(c.Hosts, slices.Collect(maps.Values(c.Deleted))) {
-		stages := s.stagesOf(h, c.IsSingle())
+		stages := a.printer.stagesOf(h, c.IsSingle())
 		reached += slices.Index(stages, h.Stage()) + 1
 		all += len(stages)
 	}
@@ -355,8 +371,8 @@ type instructions struct {
 }
 
 // nextSteps answers an agent's poll, which is also its heartbeat.
-func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	now := s.now()
+func (a *agentAPI) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
+	now := a.source.now()
 	h.CheckedInAt = model.Millis(now)
 	if text := c.URL.Query().Get("timestamp"); text != "" {
 		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -369,11 +385,11 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	answer := instructions{PostAction: "continue", NextSeconds: 60}
 	if h.AgentVersion != "" && h.AgentVersion != versions.AgentImage &&
 		!model.OneOf(h.State, model.HostBinding, model.HostUnbinding, model.HostInProgress) {
-		s.addHostEvent(
+		a.journal.addHostEvent(
 			h, "upgrade_agent_started", severityInfo, "Host %s: Agent has been instructed to download image '%s' and restart", h.Name(),
 			versions.AgentImage,
 		)
-		step := s.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
+		step := a.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
 		answer.Instructions = []models.Step{step}
 		return wire.OK(answer)
 	}
@@ -383,12 +399,6 @@ func (s *Service) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	case model.HostDisconnected, model.HostError, model.HostCancelled, model.HostDisconnectedUnbound:
 		answer.NextSeconds = 120
 	}
-	answer.Instructions = s.steps.For(h)
+	answer.Instructions = a.steps.For(h)
 	return wire.OK(answer)
-}
-
-func (s *Service) stagesOf(h *model.Host, single bool) []string {
-	return slices.DeleteFunc(model.RoleStages(h, single, s.cfg.KubeAPI), func(stage string) bool {
-		return stage == model.StageCopying && !s.cfg.Release.Has(copiesSince)
-	})
 }

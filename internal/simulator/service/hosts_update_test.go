@@ -9,8 +9,7 @@ import (
 // TestHostBeingInstalledKeepsItsSettings: each is refused with a status of its own, and a
 // request that sets none since the inventory is not judged anew.
 func TestHostBeingInstalledKeepsItsSettings(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	b.install()
 	for what, test := range map[string]struct {

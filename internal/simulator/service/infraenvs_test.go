@@ -41,8 +41,7 @@ func TestInfraEnvs(t *testing.T) {
 		{name: "another architecture than the cluster's", body: fields{"cluster_id": "C", "cpu_architecture": "arm64"}, status: 400, reason: "Specified CPU architecture (arm64) doesn't match the cluster (x86_64)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(nil)
+			b := madeBench(t, nil)
 			params := fields{"name": "ie", "pull_secret": pullSecret}
 			for k, v := range tc.body.(fields) {
 				params[k] = v
@@ -59,12 +58,9 @@ func TestInfraEnvs(t *testing.T) {
 }
 
 func TestInfraEnvDownloads(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
-	if a := b.call("GET", path+"/downloads/minimal-initrd", nil); a.status != http.StatusNoContent {
-		t.Errorf("nothing to tell a minimal image, yet %d", a.status)
-	}
+	b.answers("nothing to tell a minimal image", "GET", path+"/downloads/minimal-initrd", nil, http.StatusNoContent)
 	url := b.must("GET", path+"/downloads/image-url", nil).object()["url"].(string)
 	if want := "/byid/" + b.infraEnv + "/4.21/x86_64/full.iso"; !strings.HasSuffix(url, want) {
 		t.Errorf("image at %s, want …%s", url, want)
@@ -87,16 +83,13 @@ func TestInfraEnvDownloads(t *testing.T) {
 	if got := b.must("GET", path, nil).object()["kernel_arguments"]; got != nil {
 		t.Errorf("kernel arguments %v after clearing", got)
 	}
-	if a := b.call("DELETE", path, nil); a.status != http.StatusNoContent {
-		t.Errorf("deleting it: %d", a.status)
-	}
+	b.answers("deleting it", "DELETE", path, nil, http.StatusNoContent)
 }
 
 // TestStaticNetworkInDiscoveryFiles has the networks where an image of that type
 // looks for them: a full one in its Ignition, a minimal one in its initrd.
 func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	const network = "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n  ipv4:\n    enabled: true\n    address:\n    - ip: 192.168.127.10\n      prefix-length: 24\n"
 	files := func(query string) answer { return b.call("GET", path+"/downloads/files?file_name="+query, nil) }
@@ -150,27 +143,23 @@ func TestStaticNetworkInDiscoveryFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", query, a.status, a.text)
 		}
 	}
-	if a := b.call("GET", path+"/downloads/files-presigned?file_name=static-network-config", nil); a.status != 400 || a.reason() != "file_name in query should be one of [discovery.ign ipxe-script]" {
-		t.Errorf("presigned: %d %s", a.status, a.text)
-	}
+	b.says("presigned", "GET", path+"/downloads/files-presigned?file_name=static-network-config", nil, 400, "file_name in query should be one of [discovery.ign ipxe-script]")
 }
 
 func TestStaticNetworkIsCopiedToTheDisk(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"static_network_config": []fields{{"network_yaml": "interfaces: []\n",
 		"mac_interface_map": []fields{{"mac_address": "52:54:00:00:00:00", "logical_nic_name": "eth0"}}}}})
 	m := b.boot()
 	b.install()
-	h := b.s.hosts[b.infraEnv+"/"+m.id]
+	h := b.s.records.hosts.of(b.infraEnv + "/" + m.id)
 	if got := steps.InstallerArgs(h); got != `["--copy-network"]` {
 		t.Errorf("installer args %s", got)
 	}
 }
 
 func TestOperators(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
+	b := madeBench(t, fields{"control_plane_count": 1, "olm_operators": []fields{{"name": "lvm"}}})
 	m := b.boot()
 	b.install()
 	m.walk(model.StageDone)
@@ -179,9 +168,7 @@ func TestOperators(t *testing.T) {
 	b.must("PUT", path+"/monitored-operators", fields{"name": "console", "status": "available"})
 	b.must("POST", path+"/uploads/ingress-cert", model.InString("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterFinalizing {
-		t.Fatalf("the operator is still on its way, the cluster %s", got)
-	}
+	b.inState(model.ClusterFinalizing)
 	b.must("PUT", path+"/monitored-operators", fields{"name": "lvm", "status": "failed", "status_info": "no"})
 	b.until(model.ClusterInstalled)
 	if got, want := b.get()["status_info"], "Cluster is installed but degraded. Failed OLM operators: lvm"; got != want {
@@ -190,8 +177,7 @@ func TestOperators(t *testing.T) {
 }
 
 func TestArbiter(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(one4("10.0.0.100", "10.0.0.101"))
+	b := madeBench(t, one4("10.0.0.100", "10.0.0.101"))
 	b.must("PATCH", "/clusters/"+b.cluster, fields{"control_plane_count": 2})
 	for range 3 {
 		b.boot()
@@ -204,15 +190,12 @@ func TestArbiter(t *testing.T) {
 	if roles[model.RoleMaster] != 2 || roles[model.RoleArbiter] != 1 {
 		t.Fatalf("roles %v, want two masters and an arbiter", roles)
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
 func TestKnowledge(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	for _, path := range []string{"/openshift-versions", "/openshift-versions?only_latest=true", "/release-sources", "/component-versions",
 		"/support-levels/features?openshift_version=4.21", "/support-levels/features/detailed?openshift_version=4.21",
 		"/support-levels/architectures?openshift_version=4.21", "/supported-operators", "/operators/bundles", "/operators/bundles/virtualization",
@@ -221,20 +204,15 @@ func TestKnowledge(t *testing.T) {
 			t.Errorf("%s: %q", path, a.text)
 		}
 	}
-	if a := b.call("GET", "/support-levels/features", nil); a.status != 400 || a.reason() != "openshift_version in query is required" {
-		t.Errorf("%d %s", a.status, a.reason())
-	}
-	if a := b.call("GET", "/operators/bundles/nope", nil); a.status != 500 {
-		t.Errorf("an unknown bundle: %d, want 500", a.status)
-	}
+	b.says("", "GET", "/support-levels/features", nil, 400, "openshift_version in query is required")
+	b.answers("an unknown bundle", "GET", "/operators/bundles/nope", nil, 500)
 	if a := b.must("POST", "/clusters/disconnected", fields{"name": "d", "openshift_version": "4.21"}); a.object()["status"] != model.ClusterUnmonitored {
 		t.Errorf("a disconnected cluster is %v", a.object()["status"])
 	}
 }
 
 func TestInstallConfigOverrides(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	b.must("PATCH", path, model.InString(`{"networking":{"networkType":"Calico"},"fips":true}`))
 	var text string
@@ -249,9 +227,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 			t.Errorf("%s: %d %s", overrides, a.status, a.text)
 		}
 	}
-	if a := b.call("PATCH", path, model.InString(`{"zz":1}`)); a.status != 400 || a.reason() != `json: unknown field "zz"` {
-		t.Errorf("an unknown key: %d %s", a.status, a.reason())
-	}
+	b.says("an unknown key", "PATCH", path, model.InString(`{"zz":1}`), 400, `json: unknown field "zz"`)
 	for overrides, reason := range map[string]string{
 		`{"additionalTrustBundle":"-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n"}`: "parse failed: x509: malformed certificate",
 		`[]`:              "json: cannot unmarshal array into Go value of type installcfg.InstallerConfigBaremetal",
@@ -292,8 +268,7 @@ func TestInfraEnvsThatAreTooLarge(t *testing.T) {
 	tooLarge := func(got answer) bool {
 		return got.status == 400 && strings.Contains(got.text, "The ignition archive size (") && strings.Contains(got.text, " KiB) is over the maximum allowable size (256 KiB)")
 	}
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	for name, test := range map[string]struct {
 		with    fields
 		refused bool

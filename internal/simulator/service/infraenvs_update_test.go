@@ -39,8 +39,7 @@ func someNetwork() []fields {
 // TestInfraEnvLeftOutAndEmptied sends null, and empty values, for fields that are
 // set: null changes nothing, and what is empty takes only some of them away.
 func TestInfraEnvLeftOutAndEmptied(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	set := fields{
 		"ssh_authorized_key": sshKey, "additional_ntp_sources": "10.1.1.1", "kernel_arguments": []fields{{"operation": "append", "value": "a=1"}},
@@ -88,12 +87,10 @@ func TestInfraEnvLeftOutAndEmptied(t *testing.T) {
 			t.Errorf("%s emptied: %v", tc.field, got[tc.field])
 		}
 	}
-	if got := b.s.infraEnvs[b.infraEnv].PullSecret; got != pullSecret {
+	if got := b.s.records.infraEnvs.of(b.infraEnv).PullSecret; got != pullSecret {
 		t.Errorf("the pull secret is %q", got)
 	}
-	if a := b.call("PATCH", path, fields{"ignition_config_override": "{}"}); a.status != 400 {
-		t.Errorf("an override without a version: %d", a.status)
-	}
+	b.answers("an override without a version", "PATCH", path, fields{"ignition_config_override": "{}"}, 400)
 }
 
 // TestInfraEnvValues has the forms that values of infra-envs may take.
@@ -131,8 +128,7 @@ func TestInfraEnvValues(t *testing.T) {
 			}
 		})
 	}
-	b := newBench(t, nil)
-	b.make(fields{"http_proxy": "http://p.example.com:3128", "additional_ntp_source": "10.1.1.1"})
+	b := madeBench(t, fields{"http_proxy": "http://p.example.com:3128", "additional_ntp_source": "10.1.1.1"})
 	made := b.must("POST", "/infra-envs", fields{"name": "x", "pull_secret": pullSecret, "cluster_id": b.cluster, "kernel_arguments": []fields{{"operation": "append", "value": "a=1"}}}).object()
 	if got := made["kernel_arguments"]; got != `[{"operation":"append","value":"a=1"}]` {
 		t.Errorf("kernel_arguments %v", got)
@@ -160,8 +156,7 @@ func TestMinimalInitrd(t *testing.T) {
 		"Ignition":          {fields{"ignition_config_override": `{"ignition":{"version":"3.2.0"}}`}, 204},
 		"nothing as before": {fields{"static_network_config": []fields{}}, 204},
 	} {
-		b := newBench(t, nil)
-		b.make(nil)
+		b := madeBench(t, nil)
 		path := "/infra-envs/" + b.infraEnv
 		b.must("PATCH", path, tc.set)
 		for _, kind := range []string{discovery.MinimalISO, discovery.FullISO} {
@@ -175,8 +170,7 @@ func TestMinimalInitrd(t *testing.T) {
 
 // TestNetworkBootScript is read in the ways that a machine's firmware may ask.
 func TestNetworkBootScript(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	b.must("PATCH", path, fields{"kernel_arguments": []fields{{"operation": "append", "value": "a=1"}, {"operation": "append", "value": "b=2"}}})
 	ask := func(query string) string {
@@ -213,8 +207,7 @@ func TestNetworkBootScript(t *testing.T) {
 
 // TestImageEventNamesTheProxy for http, which is all of a proxy that it says.
 func TestImageEventNamesTheProxy(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	b.must("PATCH", "/infra-envs/"+b.infraEnv, fields{"proxy": fields{"http_proxy": "http://p.example.com:3128", "https_proxy": "http://s.example.com:3128"}})
 	events := b.must("GET", "/events?infra_env_id="+b.infraEnv, nil).text
 	want := model.InString(`Updated image information (proxy URL is "http://p.example.com:3128", Image type is "full-iso", SSH public key is not set)`)

@@ -14,8 +14,7 @@ import (
 )
 
 func TestSingleNodeInstalls(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	b.install()
 	if got := m.state(); got != model.HostInstalling || m.installs == 0 {
@@ -33,21 +32,14 @@ func TestSingleNodeInstalls(t *testing.T) {
 }
 
 func TestKubeconfigNamesTheCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	path := "/clusters/" + b.cluster + "/downloads/credentials?file_name="
-	if a := b.call("GET", path+"kubeconfig-noingress", nil); a.status != http.StatusConflict {
-		t.Errorf("before the installation: %d, want 409", a.status)
-	}
+	b.answers("before the installation", "GET", path+"kubeconfig-noingress", nil, http.StatusConflict)
 	b.install()
-	if a := b.call("GET", path+"kubeconfig", nil); a.status != http.StatusConflict {
-		t.Errorf("without the ingress certificate: %d, want 409", a.status)
-	}
+	b.answers("without the ingress certificate", "GET", path+"kubeconfig", nil, http.StatusConflict)
 	b.must("GET", path+"kubeconfig-noingress", nil)
-	if a := b.call("GET", "/clusters/"+b.cluster+"/credentials", nil); a.status != http.StatusConflict {
-		t.Errorf("console credentials before the console is up: %d", a.status)
-	}
+	b.answers("console credentials before the console is up", "GET", "/clusters/"+b.cluster+"/credentials", nil, http.StatusConflict)
 	m.walk(model.StageDone)
 	b.finalize()
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(b.must("GET", path+"kubeconfig", nil).text))
@@ -67,9 +59,7 @@ func TestKubeconfigNamesTheCluster(t *testing.T) {
 }
 
 func TestWorkersAndRoles(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(5)
-	b.install()
+	b := installing(t, 5)
 	roles := map[string]int{}
 	for _, m := range b.machines {
 		roles[m.get()["role"].(string)]++
@@ -85,9 +75,7 @@ func TestWorkersAndRoles(t *testing.T) {
 	if a := worker.stage(model.StageInstalling, ""); a.status != 409 || !strings.HasPrefix(a.reason(), "Can't assign lower stage") {
 		t.Errorf("a lower stage: %d %s", a.status, a.reason())
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 	if got := b.get()["status_info"]; got != model.InfoInstalled {
 		t.Errorf("status_info %q", got)
@@ -108,9 +96,7 @@ func TestLostHosts(t *testing.T) {
 		{"the only worker", 4, model.RoleWorker, model.ClusterInstalled, model.InfoWorkersMissing, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(tc.hosts)
-			b.install()
+			b := installing(t, tc.hosts)
 			gone := false
 			for _, m := range b.machines {
 				if !gone && m.get()["role"] == tc.lost {
@@ -149,9 +135,7 @@ func TestPreparationFails(t *testing.T) {
 		{"a host falls silent", func(m *machine) { m.silent = true }, func(m *machine) { m.silent = false }, model.ClusterInsufficient, model.HostDisconnected, model.InfoHostUnprepared},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
-			b.until(model.ClusterReady)
+			b := ready(t, 3)
 			tc.trouble(b.machines[1])
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 			for range 40 {
@@ -165,18 +149,14 @@ func TestPreparationFails(t *testing.T) {
 			if c["status"] != tc.state || c["status_info"] != tc.info || last["status"] != "success" {
 				t.Fatalf("status %v, %v, preparation %v", c["status"], c["status_info"], last)
 			}
-			if got := b.machines[1].state(); got != tc.host {
-				t.Errorf("the host is %s, want %s", got, tc.host)
-			}
+			b.machines[1].inState(tc.host)
 			if events := b.must("GET", "/events?cluster_id="+b.cluster, nil).text; strings.Contains(events, "prepare_installation_failed") {
 				t.Error("an event prepare_installation_failed, which is about files only")
 			}
 			tc.cure(b.machines[1])
 			b.pass(time.Minute) // until all hosts are known again
 			if tc.name == "broken disk" {
-				if got := b.machines[1].state(); got != model.HostInsufficient {
-					t.Errorf("the host with the broken disk is %s", got)
-				}
+				b.machines[1].inState(model.HostInsufficient)
 				b.must("PATCH", b.machines[1].path()+"/actions/reset-validation/sufficient-installation-disk-speed", nil)
 			}
 			b.install()
@@ -187,8 +167,7 @@ func TestPreparationFails(t *testing.T) {
 // TestSlowDisk installs on a disk that is slower than etcd likes: an event says so,
 // and nothing else.
 func TestSlowDisk(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.machines[1].diskMs = 40
 	b.install()
 	events := b.must("GET", "/events?cluster_id="+b.cluster+"&severities=warning", nil).text
@@ -201,17 +180,12 @@ func TestSlowDisk(t *testing.T) {
 }
 
 func TestCancelAndReset(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/cancel", nil); a.status != 409 || a.reason() != "no condition found to run transition" {
-		t.Errorf("cancel before the installation: %d %s", a.status, a.reason())
-	}
+	b := compact(t, 3)
+	b.says("cancel before the installation", "POST", "/clusters/"+b.cluster+"/actions/cancel", nil, 409, "no condition found to run transition")
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
-	if got := b.status(); got != model.ClusterReady {
-		t.Fatalf("cancelled while preparing: %s", got)
-	}
+	b.inState(model.ClusterReady)
 	b.install()
 	b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil)
 	if got, host := b.status(), b.machines[0].state(); got != model.ClusterCancelled || host != model.HostCancelled {
@@ -219,15 +193,11 @@ func TestCancelAndReset(t *testing.T) {
 	}
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	for _, m := range b.machines {
-		if got := m.state(); got != model.HostResettingPending {
-			t.Fatalf("host %s after reset", got)
-		}
+		m.inState(model.HostResettingPending)
 		m.silent = true
 	}
 	b.pass(5 * time.Minute)
-	if got := b.machines[0].state(); got != model.HostResettingPending {
-		t.Fatalf("a host that nobody rebooted is %s", got)
-	}
+	b.machines[0].inState(model.HostResettingPending)
 	for _, m := range b.machines {
 		m.silent = false
 		if a := m.register(); a.status != http.StatusCreated {
@@ -235,20 +205,13 @@ func TestCancelAndReset(t *testing.T) {
 		}
 	}
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
 func TestWrongBootOrder(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageRebooting)
-		m.silent = true
-	}
+	b := installing(t, 3)
+	b.walkAway(model.StageRebooting)
 	m := b.machines[0]
 	if a := m.register(); a.status != http.StatusCreated {
 		t.Fatal(a.text)
@@ -261,28 +224,17 @@ func TestWrongBootOrder(t *testing.T) {
 	if a := m.register(); a.status != http.StatusForbidden {
 		t.Errorf("a second boot: %d, want 403", a.status)
 	}
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.finalize()
 }
 
 func TestTimeouts(t *testing.T) {
 	t.Run("a host that does not come back from its reboot needs the user", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
-		for _, m := range b.machines {
-			m.walk(model.StageRebooting)
-			m.silent = true
-		}
+		b := installing(t, 3)
+		b.walkAway(model.StageRebooting)
 		b.pass(41 * time.Minute)
-		if got := b.machines[0].state(); got != model.HostPendingUser {
-			t.Errorf("host %s", got)
-		}
-		if got := b.status(); got != model.ClusterPendingUser {
-			t.Errorf("cluster %s", got)
-		}
+		b.machines[0].inState(model.HostPendingUser)
+		b.inState(model.ClusterPendingUser)
 	})
 	for _, tc := range []struct {
 		stage string
@@ -293,30 +245,20 @@ func TestTimeouts(t *testing.T) {
 		{model.StageConfiguring, time.Hour, "Host failed to install because its installation stage Configuring took longer than expected 1h0m0s"},
 	} {
 		t.Run("a long stage fails: "+tc.stage, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
-			b.install()
-			for _, m := range b.machines {
-				m.walk(tc.stage)
-			}
+			b := installing(t, 3)
+			b.walk(tc.stage)
 			m := b.machines[0]
 			b.pass(tc.limit - time.Minute)
-			if got := m.state(); got != model.HostInProgress {
-				t.Errorf("before its time the host is %s", got)
-			}
+			m.inState(model.HostInProgress)
 			b.pass(2 * time.Minute)
 			if h := m.get(); h["status"] != model.HostError || h["status_info"] != tc.info {
 				t.Errorf("%v: %v", h["status"], h["status_info"])
 			}
-			if got := b.status(); got != model.ClusterError {
-				t.Errorf("cluster %s", got)
-			}
+			b.inState(model.ClusterError)
 		})
 	}
 	t.Run("nobody's time passes while a host awaits its user", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
+		b := installing(t, 3)
 		var first, bootstrap *machine
 		for _, m := range b.machines {
 			switch {
@@ -341,18 +283,14 @@ func TestTimeouts(t *testing.T) {
 		}
 	})
 	t.Run("a host that never starts fails", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.install()
+		b := installing(t, 3)
 		b.pass(21 * time.Minute)
 		if got := b.machines[0].get(); got["status"] != model.HostError || got["status_info"] != model.InfoStartTimedOut {
 			t.Errorf("%v: %v", got["status"], got["status_info"])
 		}
 	})
 	t.Run("a silent host is disconnected and comes back", func(t *testing.T) {
-		b := newBench(t, nil)
-		b.compact(3)
-		b.until(model.ClusterReady)
+		b := ready(t, 3)
 		m := b.machines[2]
 		m.silent = true
 		b.pass(4 * time.Minute)
@@ -366,15 +304,10 @@ func TestTimeouts(t *testing.T) {
 
 // TestAddHostsOnAHub: a hub's service goes on after the reboot of a host that is added, by what it is told then.
 func TestAddHostsOnAHub(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b := installing(t, 3)
+	b.walkAway(model.StageDone)
 	b.finalize()
-	b.s.cfg.KubeAPI = true
+	b.s.variant.hub = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/allow-add-hosts", nil)
 	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
 	if a := late.register(); a.status != http.StatusCreated {
@@ -403,13 +336,8 @@ func TestAddHostsOnAHub(t *testing.T) {
 }
 
 func TestAddHosts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b := installing(t, 3)
+	b.walkAway(model.StageDone)
 	b.finalize()
 	late := &machine{b: b, index: 9, name: "late", infraEnv: b.infraEnv, id: "00000000-0000-4000-8000-000000000009", cpus: 8, diskMs: 5}
 	if a := late.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Cannot add hosts to an existing cluster using the original Discovery ISO.") {
@@ -444,8 +372,7 @@ func TestAddHosts(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	pool := b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()
 	if pool["openshift_version"] == "4.21" {
 		t.Error("an infra-env without a version takes the latest image, whatever the clusters have")
@@ -453,16 +380,10 @@ func TestPool(t *testing.T) {
 	b.infraEnv = pool["id"].(string)
 	m := b.boot()
 	b.pass(20 * time.Second)
-	if got := m.state(); got != model.HostKnownUnbound {
-		t.Fatalf("host %s", got)
-	}
-	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 {
-		t.Errorf("unbinding an unbound host: %d", a.status)
-	}
+	m.inState(model.HostKnownUnbound)
+	b.answers("unbinding an unbound host", "POST", m.path()+"/actions/unbind", nil, 409)
 	b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
-	if got := m.state(); got != model.HostBinding {
-		t.Fatalf("host %s", got)
-	}
+	m.inState(model.HostBinding)
 	m.poll() // exits and registers again
 	if got := m.get(); got["status"] != model.HostDiscovering || got["cluster_id"] != b.cluster {
 		t.Fatalf("%v in %v", got["status"], got["cluster_id"])
@@ -493,21 +414,17 @@ func TestUnbind(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, hub %t", tc.state, tc.hub), func(t *testing.T) {
 			b := newBench(t, nil)
-			b.s.cfg.KubeAPI = tc.hub
+			b.s.variant.hub = tc.hub
 			b.make(nil)
 			b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
 			m := b.boot()
 			b.pass(20 * time.Second)
 			b.must("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster})
 			m.poll()
-			b.s.hosts[b.infraEnv+"/"+m.id].State = tc.state
+			b.s.records.hosts.of(b.infraEnv + "/" + m.id).State = tc.state
 			reason := strings.Replace(tc.reason, "%s", m.id, 1)
-			if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != tc.status || a.reason() != reason {
-				t.Errorf("%d %s", a.status, a.text)
-			}
-			if got := m.state(); got != tc.after {
-				t.Errorf("the host is %s", got)
-			}
+			b.says("", "POST", m.path()+"/actions/unbind", nil, tc.status, reason)
+			m.inState(tc.after)
 		})
 	}
 }

@@ -11,8 +11,7 @@ import (
 // pooled is a bench with a cluster and n machines of an infra-env without one.
 func pooled(t *testing.T, n int) *bench {
 	t.Helper()
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	b.infraEnv = b.must("POST", "/infra-envs", fields{"name": "pool", "pull_secret": pullSecret}).object()["id"].(string)
 	for range n {
 		b.boot()
@@ -57,9 +56,7 @@ func TestBoundHost(t *testing.T) {
 	holds("pooled", m.get(), model.HostKnownUnbound, fields{"requested_hostname": "cp-0", "role": model.RoleMaster})
 	holds("bound", m.bind().object(), model.HostBinding, chosen)
 	holds("bound", m.get(), model.HostBinding, fields{"inventory": nil})
-	if a := b.call("POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster}); a.status != 409 || a.reason() != "Host "+m.id+" is already bound to cluster "+b.cluster {
-		t.Errorf("bound twice: %d %s", a.status, a.text)
-	}
+	b.says("bound twice", "POST", m.path()+"/actions/bind", fields{"cluster_id": b.cluster}, 409, "Host "+m.id+" is already bound to cluster "+b.cluster)
 	m.poll() // exits and registers again
 	holds("started anew", m.get(), model.HostDiscovering, chosen)
 	b.pass(40 * time.Second)
@@ -67,9 +64,7 @@ func TestBoundHost(t *testing.T) {
 
 	lost := fields{"requested_hostname": "cp-0", "role": model.RoleAuto, "cluster_id": nil, "bootstrap": nil}
 	holds("unbound", b.must("POST", m.path()+"/actions/unbind", nil).object(), model.HostUnbinding, lost)
-	if a := b.call("POST", m.path()+"/actions/unbind", nil); a.status != 409 || a.reason() != "Host "+m.id+" is already unbound" {
-		t.Errorf("unbound twice: %d %s", a.status, a.text)
-	}
+	b.says("unbound twice", "POST", m.path()+"/actions/unbind", nil, 409, "Host "+m.id+" is already unbound")
 	m.poll()
 	holds("started anew", m.get(), model.HostDiscoveringUnbound, lost)
 	b.pass(20 * time.Second)
@@ -85,9 +80,7 @@ func TestUnboundWhilePreparing(t *testing.T) {
 	}
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	if got := b.status(); got != model.ClusterPreparing {
-		t.Fatalf("the cluster is %s", got)
-	}
+	b.inState(model.ClusterPreparing)
 	gone := b.machines[1]
 	b.must("POST", gone.path()+"/actions/unbind", nil)
 	b.until(model.ClusterError)
@@ -113,12 +106,8 @@ func TestDeletedHostComesBack(t *testing.T) {
 	if a := b.must("DELETE", m.path(), nil); a.status != 204 {
 		t.Errorf("deleted: %d", a.status)
 	}
-	if a := b.call("GET", m.path(), nil); a.status != 404 {
-		t.Errorf("once deleted: %d %s", a.status, a.text)
-	}
-	if a := b.call("GET", m.path()+"/instructions", nil); a.status != 404 {
-		t.Errorf("its agent asks: %d %s", a.status, a.text)
-	}
+	b.answers("once deleted", "GET", m.path(), nil, 404)
+	b.answers("its agent asks", "GET", m.path()+"/instructions", nil, 404)
 	m.register()
 	b.pass(20 * time.Second)
 	if got := m.get(); got["status"] != model.HostKnownUnbound || got["role"] != model.RoleAuto || got["cluster_id"] != nil || got["requested_hostname"] != m.name {

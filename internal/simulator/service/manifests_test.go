@@ -38,8 +38,7 @@ func TestSystemManifests(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, tc.asked))
+			b := madeBench(t, vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, tc.asked))
 			for range tc.hosts {
 				b.boot()
 			}

@@ -12,8 +12,7 @@ import (
 // TestHostsThatWereNotLookedAt registers a host between two looks of the monitor: the
 // others hear of it once the monitor has seen it.
 func TestHostsThatWereNotLookedAt(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.pass(30 * time.Second)
 	late := b.boot()
 	late.poll()
@@ -41,8 +40,7 @@ func TestUnjudgedIsNoFailure(t *testing.T) {
 // TestPacketSizesOfALonelyHost are not known before it has reported on others, even where
 // there are none yet.
 func TestPacketSizesOfALonelyHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(1)
+	b := compact(t, 1)
 	b.pass(10 * time.Second)
 	if got := outcomes(t, b.machines[0].get())["mtu-valid"]; got != [2]string{model.Pending, "Missing MTU report information"} {
 		t.Error(got)

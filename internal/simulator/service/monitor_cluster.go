@@ -7,40 +7,51 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
+	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
 	"github.com/openshift/assisted-service/models"
 )
 
+// monitor moves clusters and hosts on from one state to the next, as time and what is known of them have it.
+type monitor struct {
+	records *records
+	source  *source
+	journal *journal
+	variant *variant
+	steps   *steps.Maker
+	access  func(clusterID, name string) (Access, bool)
+	// hostsLater has a tick look at hosts after the clusters; the real service does both at once.
+	hostsLater bool
+}
+
 // tick evaluates every cluster and host once. What it decides about hosts rests on the
 // clusters as it found them: the real service watches the two apart.
-func (s *Service) tick() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settle()
-	clusters := s.clustersInOrder()
+func (m *monitor) tick() {
+	m.settle()
+	clusters := m.records.clusters.inOrder()
 	for _, c := range clusters {
 		rememberState(c)
 	}
 	for _, c := range clusters {
-		s.tickCluster(c)
+		m.tickCluster(c)
 	}
-	if s.hostsLater {
+	if m.hostsLater {
 		for _, c := range clusters {
 			rememberState(c)
 		}
 	}
-	for _, h := range s.hostsInOrder() {
+	for _, h := range m.records.hosts.inOrder() {
 		if h.Cluster == nil {
-			s.tickHost(h, nil)
+			m.tickHost(h, nil)
 		}
 	}
 	for _, c := range clusters {
 		names := c.Hostnames()
 		forgetRoles(c)
 		for _, h := range c.Hosts {
-			s.tickHost(h, names)
+			m.tickHost(h, names)
 		}
-		s.suggestRoles(c)
+		m.suggestRoles(c)
 	}
 }
 
@@ -64,7 +75,7 @@ func forgetRoles(c *model.Cluster) {
 // suggestRoles suggests a role to every host that has none, once all have said what they
 // are, and anew at each pass: the lightest hosts that are strong enough fill up the
 // control plane, then an arbiter where one is needed, and the rest are workers.
-func (s *Service) suggestRoles(c *model.Cluster) {
+func (m *monitor) suggestRoles(c *model.Cluster) {
 	unknown := func(h *model.Host) bool { return h.Inv == nil }
 	if c.IsDay2() || !slices.ContainsFunc(c.Hosts, (*model.Host).RoleOpen) || slices.ContainsFunc(c.Hosts, unknown) {
 		return
@@ -88,37 +99,37 @@ func (s *Service) suggestRoles(c *model.Cluster) {
 		arbiters += one(role == model.RoleArbiter)
 		if h.SuggestedRole != role {
 			h.SuggestedRole = role
-			s.addHostEvent(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
+			m.journal.addHostEvent(h, "host_role_updated", severityInfo, "Host %s: calculated role is %s", h.Name(), role)
 		}
 	}
 }
 
-func (s *Service) tickCluster(c *model.Cluster) {
+func (m *monitor) tickCluster(c *model.Cluster) {
 	if model.OneOf(c.Status, model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady, model.ClusterPreparing) {
-		s.judgeCluster(c)
+		m.judgeCluster(c)
 		validate.AssignMachineNetworks(c)
 		validate.UpdateGroupsAndCollisions(c)
 		forceSchedulable(c)
 	}
 	switch c.Status {
 	case model.ClusterInsufficient, model.ClusterPendingInput, model.ClusterReady:
-		s.moveIdle(c)
+		m.moveIdle(c)
 	case model.ClusterPreparing:
-		s.movePreparation(c)
+		m.movePreparation(c)
 	case model.ClusterInstalling, model.ClusterPendingUser:
-		s.moveInstallation(c)
+		m.moveInstallation(c)
 	case model.ClusterFinalizing:
-		s.moveFinalizing(c)
+		m.moveFinalizing(c)
 	}
 }
 
-func (s *Service) judgeCluster(c *model.Cluster) {
-	broken, fixed := c.Checks.Set(s.made(validate.Cluster(c)))
+func (m *monitor) judgeCluster(c *model.Cluster) {
+	broken, fixed := c.Checks.Set(m.variant.made(validate.Cluster(c)))
 	for _, o := range broken {
-		s.addEvent(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
+		m.journal.addEvent(c, "cluster_validation_failed", severityWarning, "Cluster validation '%s' %s", o.ID, o.How())
 	}
 	for _, o := range fixed {
-		s.addEvent(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
+		m.journal.addEvent(c, "cluster_validation_fixed", severityInfo, "Cluster validation '%s' is now fixed", o.ID)
 	}
 	c.ValidationsInfo = c.Checks.Text
 }
@@ -131,7 +142,7 @@ func forceSchedulable(c *model.Cluster) {
 }
 
 // moveIdle decides the state of a cluster before its installation.
-func (s *Service) moveIdle(c *model.Cluster) {
+func (m *monitor) moveIdle(c *model.Cluster) {
 	hinders := func(o model.Check) bool {
 		return !model.Good(o.Status) && !ignores(c.IgnoredClusterValidations, o.ID, neverIgnoredCluster())
 	}
@@ -142,11 +153,11 @@ func (s *Service) moveIdle(c *model.Cluster) {
 	}
 	switch {
 	case slices.ContainsFunc(c.Checks.List, awaitsInput):
-		s.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)
+		m.journal.setCluster(c, model.ClusterPendingInput, model.InfoInputRequired)
 	case slices.ContainsFunc(c.Checks.List, hinders):
-		s.setCluster(c, model.ClusterInsufficient, model.InfoNotReady)
+		m.journal.setCluster(c, model.ClusterInsufficient, model.InfoNotReady)
 	default:
-		s.setCluster(c, model.ClusterReady, model.InfoReady)
+		m.journal.setCluster(c, model.ClusterReady, model.InfoReady)
 	}
 }
 
@@ -154,33 +165,33 @@ func (s *Service) moveIdle(c *model.Cluster) {
 const generation = 200 * time.Millisecond
 
 // settle finishes files in preparation between two ticks, cancelled or not.
-func (s *Service) settle() {
-	for _, c := range s.clusters {
-		if !c.PreparedAt.IsZero() && s.now().Sub(c.PreparedAt) >= generation {
+func (m *monitor) settle() {
+	for _, c := range m.records.clusters.inOrder() {
+		if !c.PreparedAt.IsZero() && m.source.now().Sub(c.PreparedAt) >= generation {
 			c.PreparedAt = time.Time{}
-			s.ignite(c)
+			m.ignite(c)
 		}
 	}
 }
 
-func (s *Service) movePreparation(c *model.Cluster) {
+func (m *monitor) movePreparation(c *model.Cluster) {
 	count := map[string]int{}
 	for _, h := range c.Hosts {
 		count[h.State]++
 	}
 	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
-	case s.since(c.StatusUpdatedAt) > s.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
+	case m.source.since(c.StatusUpdatedAt) > m.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
 		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
-		s.addEvent(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
-		s.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
+		m.journal.addEvent(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
+		m.journal.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
 	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
 		startInstalling(c)
-		s.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
+		m.journal.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
 	case known < len(c.Hosts):
-		s.setCluster(c, model.ClusterInsufficient, model.InfoHostUnprepared)
+		m.journal.setCluster(c, model.ClusterInsufficient, model.InfoHostUnprepared)
 	case count[model.HostPreparationFailed] > 0 || c.LastPreparation.Status == preparationFailed:
-		s.setCluster(c, model.ClusterReady, model.InfoPrepareFailed)
+		m.journal.setCluster(c, model.ClusterReady, model.InfoPrepareFailed)
 	}
 }
 
@@ -191,9 +202,9 @@ const (
 	preparationFailed   = "failed"
 )
 
-func (s *Service) filesFailed(c *model.Cluster, reason string) {
+func (m *monitor) filesFailed(c *model.Cluster, reason string) {
 	c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: reason}
-	s.addEvent(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
+	m.journal.addEvent(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 func startInstalling(c *model.Cluster) {
@@ -253,19 +264,19 @@ func (o outcome) hopeful() bool { return o.enough(func(t headcount) int { return
 // userLimit is how long an installation may take in all while a user still has to fix a boot order.
 const userLimit = 24 * time.Hour
 
-func (s *Service) moveInstallation(c *model.Cluster) {
+func (m *monitor) moveInstallation(c *model.Cluster) {
 	o := outcomeOf(c)
 	switch {
 	case !o.hopeful():
-		s.failInstallation(c, model.InfoHostsInError)
-	case c.Status == model.ClusterPendingUser && s.since(c.InstallStartedAt) > userLimit:
-		s.failInstallation(c, model.InfoUserTimeout)
+		m.failInstallation(c, model.InfoHostsInError)
+	case c.Status == model.ClusterPendingUser && m.source.since(c.InstallStartedAt) > userLimit:
+		m.failInstallation(c, model.InfoUserTimeout)
 	case awaitsUser(c):
-		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
+		m.journal.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
 	case o.installed():
-		s.startFinalizing(c)
+		m.startFinalizing(c)
 	default:
-		s.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
+		m.journal.setCluster(c, model.ClusterInstalling, model.InfoInstalling)
 	}
 }
 
@@ -274,41 +285,41 @@ func awaitsUser(c *model.Cluster) bool {
 }
 
 // startFinalizing leaves the rest to the controller, with all the time again.
-func (s *Service) startFinalizing(c *model.Cluster) {
+func (m *monitor) startFinalizing(c *model.Cluster) {
 	if c.Status == model.ClusterPendingUser {
-		c.Progress.FinalizingStageStartedAt, c.Progress.FinalizingStageTimedOut = model.Millis(s.now()), false
+		c.Progress.FinalizingStageStartedAt, c.Progress.FinalizingStageTimedOut = model.Millis(m.source.now()), false
 	}
-	s.setCluster(c, model.ClusterFinalizing, model.InfoFinalizing)
+	m.journal.setCluster(c, model.ClusterFinalizing, model.InfoFinalizing)
 }
 
-func (s *Service) failInstallation(c *model.Cluster, reason string) {
-	s.setCluster(c, model.ClusterError, reason)
-	c.InstallCompletedAt = model.Millis(s.now())
-	s.addEvent(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
+func (m *monitor) failInstallation(c *model.Cluster, reason string) {
+	m.journal.setCluster(c, model.ClusterError, reason)
+	c.InstallCompletedAt = model.Millis(m.source.now())
+	m.journal.addEvent(c, "cluster_installation_failed", severityCritical, "Failed installing cluster. Reason: %s", reason)
 }
 
 // finalizingLimit is how long finalizing may take, in all stages of the controller together.
 const finalizingLimit = 5 * time.Hour
 
 // moveFinalizing looks at the time, and then at the last hosts, the ingress certificate and the operators.
-func (s *Service) moveFinalizing(c *model.Cluster) {
+func (m *monitor) moveFinalizing(c *model.Cluster) {
 	stage, limit := c.FinalizingStage()
-	overdue := stage.Name != "" && s.since(c.Progress.FinalizingStageStartedAt) > limit
+	overdue := stage.Name != "" && m.source.since(c.Progress.FinalizingStageStartedAt) > limit
 	switch {
-	case s.since(c.StatusUpdatedAt) > finalizingLimit:
-		s.failInstallation(c, model.InfoFinalizeTimeout)
+	case m.source.since(c.StatusUpdatedAt) > finalizingLimit:
+		m.failInstallation(c, model.InfoFinalizeTimeout)
 	case overdue && !stage.Optional:
-		s.failInstallation(c, fmt.Sprintf(model.InfoStageTimeout, stage.Name, int(limit.Minutes())))
+		m.failInstallation(c, fmt.Sprintf(model.InfoStageTimeout, stage.Name, int(limit.Minutes())))
 	case overdue && !c.Progress.FinalizingStageTimedOut:
-		s.markStage(c, stage, limit)
+		m.markStage(c, stage, limit)
 	case awaitsUser(c) && outcomeOf(c).hopeful():
-		s.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
+		m.journal.setCluster(c, model.ClusterPendingUser, model.InfoPendingUser)
 	default:
-		s.finishIfDone(c)
+		m.finishIfDone(c)
 	}
 }
 
-func (s *Service) finishIfDone(c *model.Cluster) {
+func (m *monitor) finishIfDone(c *model.Cluster) {
 	underway := func(h *model.Host) bool { return !model.OneOf(h.State, model.HostInstalled, model.HostError) }
 	if c.IngressCert == "" || slices.ContainsFunc(c.Hosts, underway) {
 		return
@@ -322,31 +333,31 @@ func (s *Service) finishIfDone(c *model.Cluster) {
 			return
 		}
 	}
-	s.finish(c, broken)
+	m.finish(c, broken)
 }
 
-func (s *Service) finish(c *model.Cluster, broken []string) {
+func (m *monitor) finish(c *model.Cluster, broken []string) {
 	info := model.InfoInstalled
 	o := outcomeOf(c)
 	switch {
 	case len(broken) > 0:
 		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
 		info = model.InfoDegraded + failed
-		s.addEvent(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
+		m.journal.addEvent(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
 	case o.workers.in < o.workers.all:
 		info = model.InfoWorkersMissing
 	}
-	c.InstallCompletedAt = model.Millis(s.now())
-	s.setCluster(c, model.ClusterInstalled, info)
+	c.InstallCompletedAt = model.Millis(m.source.now())
+	m.journal.setCluster(c, model.ClusterInstalled, info)
 	c.Progress.FinalizingStagePercentage = 100
 	measureTotal(c)
-	s.addEvent(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
+	m.journal.addEvent(c, "cluster_installation_completed", severityInfo, "Successfully completed installing cluster")
 }
 
 // markStage says that a stage takes long, which is all that comes of it.
-func (s *Service) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
+func (m *monitor) markStage(c *model.Cluster, stage model.FinalizingStage, limit time.Duration) {
 	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())
-	s.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
-	s.addEvent(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
+	m.journal.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
+	m.journal.addEvent(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
 }

@@ -22,7 +22,7 @@ func TestHostsSeeTheNetworksOfBeforeALook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
-			b.s.hostsLater = tc.hostsLater
+			b.s.monitor.hostsLater = tc.hostsLater
 			b.make(tc.asked)
 			b.s.tick()
 			m := b.boot()
@@ -52,8 +52,7 @@ func TestLonelyHostIsInNoMajority(t *testing.T) {
 		"one in the user's network":                         {fields{"user_managed_networking": true, "platform": fields{"type": "none"}}, 1, [2]string{model.Pending, "Not enough hosts in cluster to calculate connectivity groups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.asked)
+			b := madeBench(t, tc.asked)
 			for range tc.hosts {
 				b.boot()
 			}

@@ -48,8 +48,7 @@ func machineNet(cidrs ...string) fields {
 // are the service's: empty until a host has a network for them, and never taken
 // from its user.
 func TestMachineNetworkFollowsTheVips(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, machineNet("10.0.0.0/24")))
+	b := madeBench(t, vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, machineNet("10.0.0.0/24")))
 	b.shows("[10.0.0.0/24]", "just registered")
 	b.refuses(forbiddenNetwork, machineNet("10.0.0.0/24"))
 	b.pass(10 * time.Second)
@@ -72,8 +71,7 @@ func TestMachineNetworkFollowsTheVips(t *testing.T) {
 // Virtual addresses that are taken away cannot be put back before a host shows
 // their network; then the answer has the machine network.
 func TestVipsNeedAHostsNetwork(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, nil))
+	b := madeBench(t, vips([]string{"10.0.0.100"}, []string{"10.0.0.101"}, nil))
 	b.must("PATCH", "/clusters/"+b.cluster, vips(nil, nil, nil))
 	b.refuses("Calculate machine network CIDR: No suitable matching CIDR found for VIP 10.0.0.100", one4("10.0.0.100", "10.0.0.101"))
 	b.boot().poll()
@@ -89,8 +87,7 @@ func TestVipsHaveToBeFree(t *testing.T) {
 	dual["service_networks"] = []fields{{"cidr": "172.30.0.0/16"}, {"cidr": "fd02::/112"}}
 	for name, made := range map[string]fields{"one family": vips(nil, nil, nil), "both": dual} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(made)
+			b := madeBench(t, made)
 			first, second := b.boot(), b.boot()
 			first.poll()
 			second.poll()
@@ -130,15 +127,13 @@ func TestMachineNetworksThatAreKept(t *testing.T) {
 		"single node":                {fields{"high_availability_mode": "None", "machine_networks": machineNet("10.0.0.0/24")["machine_networks"]}, machineNet("10.0.0.0/25"), "[10.0.0.0/24]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(test.make)
+			b := madeBench(t, test.make)
 			b.pass(time.Minute)
 			b.shows(test.want, "without hosts")
 			b.must("PATCH", "/clusters/"+b.cluster, test.write)
 		})
 	}
-	b := newBench(t, nil)
-	b.make(balanced)
+	b := madeBench(t, balanced)
 	b.refuses("api-vip '10.0.0.100' failed verification: none of the machine networks is satisfying the requirements, description: "+
 		"machine network CIDR <10.9.0.0/24> verification failed: api-vip <10.0.0.100> does not belong to machine-network-cidr <10.9.0.0/24>", machineNet("10.9.0.0/24"))
 }

@@ -64,8 +64,7 @@ func TestOperatorChecks(t *testing.T) {
 		{"one that needs nothing", "metallb", func(*bench) {}, "metallb-requirements-satisfied", [2]string{"success", ""}, [2]string{"success", ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
+			b := compact(t, 3)
 			tc.change(b)
 			b.must("PATCH", "/clusters/"+b.cluster, fields{"olm_operators": []fields{{"name": tc.operator}}})
 			b.pass(time.Minute)
@@ -131,8 +130,7 @@ func TestLocalVolumesAskNothingOfMastersWithWorkers(t *testing.T) {
 		3: "Require at least 5 CPU cores for master role, found only 4",
 		5: "Sufficient CPU cores for role master",
 	} {
-		b := newBench(t, nil)
-		b.make(fields{"olm_operators": []fields{{"name": "lvm"}}})
+		b := madeBench(t, fields{"olm_operators": []fields{{"name": "lvm"}}})
 		for i := range hosts {
 			m := b.boot()
 			role := model.RoleMaster

@@ -12,8 +12,7 @@ import (
 // TestOverridesRefused sends overrides of an install-config in wrong forms, and with
 // keys that the service does not know.
 func TestOverridesRefused(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	for _, tc := range []struct {
 		name   string
@@ -55,9 +54,7 @@ func TestOverridesRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", method, a.status, a.text)
 		}
 	}
-	if a := b.call("PATCH", "/clusters/"+b.cluster, fields{"install_config_overrides": "{}"}); a.status != 400 || a.reason() != `parsing clusterUpdateParams body from "" failed, because json: unknown field "install_config_overrides"` {
-		t.Errorf("as a field of the cluster: %d %s", a.status, a.text)
-	}
+	b.says("as a field of the cluster", "PATCH", "/clusters/"+b.cluster, fields{"install_config_overrides": "{}"}, 400, `parsing clusterUpdateParams body from "" failed, because json: unknown field "install_config_overrides"`)
 	if shown, is := b.get()["install_config_overrides"]; is {
 		t.Errorf("the cluster has overrides: %v", shown)
 	}
@@ -65,8 +62,7 @@ func TestOverridesRefused(t *testing.T) {
 
 // TestOverridesTaken sends overrides whose values are not checked.
 func TestOverridesTaken(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	path := "/clusters/" + b.cluster + "/install-config"
 	for _, overrides := range []string{
 		`{"FIPS":true}`, `{"capabilities":{"baselineCapabilitySet":"v9.99","additionalEnabledCapabilities":["nonsense"]}}`, `{"cpuPartitioningMode":"all"}`,
@@ -99,8 +95,7 @@ func TestOverridesTaken(t *testing.T) {
 // TestIgnoredValidationsForms writes the lists in all the forms that the service
 // takes and refuses.
 func TestIgnoredValidationsForms(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	path := "/clusters/" + b.cluster + "/ignored-validations"
 	const hosts, cluster = "host-validation-ids", "cluster-validation-ids"
 	set := fields{hosts: `["has-default-route"]`, cluster: `["network-type-valid"]`}
@@ -150,16 +145,13 @@ func TestIgnoredValidationsForms(t *testing.T) {
 	}
 	b.until(model.ClusterReady)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
-	if a := b.call("PUT", path, set); a.status != 400 {
-		t.Errorf("while preparing: %d %s", a.status, a.text)
-	}
+	b.answers("while preparing", "PUT", path, set, 400)
 }
 
 // TestIgnoredStillFails: what is ignored fails as before, in a host that is known and
 // a cluster that is ready.
 func TestIgnoredStillFails(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	m := b.machines[1]
 	m.unclean = func(i map[string]any) { i["routes"] = []fields{} }
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["all"]`, "cluster-validation-ids": `["all"]`})
@@ -178,7 +170,5 @@ func TestIgnoredStillFails(t *testing.T) {
 		t.Errorf("%d events say that validations are ignored", said)
 	}
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterInstalling {
-		t.Errorf("the cluster is %s", got)
-	}
+	b.inState(model.ClusterInstalling)
 }

@@ -51,17 +51,13 @@ func TestCancelWhilePreparing(t *testing.T) {
 		"when prepared":   {passes: 2, before: model.HostPrepared},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
-			b.until(model.ClusterReady)
+			b := ready(t, 3)
 			b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 			for range test.passes {
 				b.pass(10 * time.Second)
 			}
 			started, info := b.get()["install_started_at"], b.machines[0].get()["status_info"]
-			if got := b.machines[0].state(); got != test.before {
-				t.Fatalf("the host is %s before the cancel", got)
-			}
+			b.machines[0].inState(test.before)
 			told := len(b.told(0))
 			answer := b.must("POST", "/clusters/"+b.cluster+"/actions/cancel", nil).object()
 			if answer["status"] != model.ClusterReady || answer["status_info"] != model.InfoPreparing {
@@ -106,9 +102,7 @@ func TestCancelWhilePreparing(t *testing.T) {
 // TestCancelBeforeHostsInstall cancels an installing cluster whose hosts have only
 // just prepared: they are known again, and the cluster is cancelled.
 func TestCancelBeforeHostsInstall(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.until(model.ClusterInstalling)
 	b.everyHost(model.HostPrepared, model.InfoPrepared)
@@ -117,9 +111,7 @@ func TestCancelBeforeHostsInstall(t *testing.T) {
 	b.everyHost(model.HostKnown, model.InfoHostCancelled)
 	b.pass(10 * time.Second)
 	b.everyHost(model.HostKnown, model.InfoKnown)
-	if a := b.call("POST", "/clusters/"+b.cluster+"/actions/install", nil); a.status != 409 {
-		t.Errorf("installing a cancelled cluster: %d", a.status)
-	}
+	b.answers("installing a cancelled cluster", "POST", "/clusters/"+b.cluster+"/actions/install", nil, 409)
 	started := b.get()["install_started_at"]
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	b.is(model.ClusterInsufficient, model.InfoReset)
@@ -132,9 +124,7 @@ func TestCancelBeforeHostsInstall(t *testing.T) {
 // TestImagesCannotBePulled goes through the states of a preparation that fails at
 // one host, and of install calls that come too early and in time.
 func TestImagesCannotBePulled(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	b.machines[1].badImage = true
 	install := func() { b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil) }
 	pulls := func() int { return b.machines[1].pulls }
@@ -146,9 +136,7 @@ func TestImagesCannotBePulled(t *testing.T) {
 	}
 	b.pass(10 * time.Second)
 	b.is(model.ClusterReady, model.InfoPrepareFailed)
-	if got := b.machines[0].state(); got != model.HostPrepared {
-		t.Errorf("the other host is %s", got)
-	}
+	b.machines[0].inState(model.HostPrepared)
 	install() // too early: it fails without another pull
 	b.pass(10 * time.Second)
 	b.is(model.ClusterReady, model.InfoPrepareFailed)
@@ -181,9 +169,7 @@ func TestImagesCannotBePulled(t *testing.T) {
 
 // TestPreparationTakesTooLong has a host answer nothing of what is measured.
 func TestPreparationTakesTooLong(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	b.machines[1].noPull = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
 	b.pass(17*time.Minute + 20*time.Second)
@@ -196,9 +182,7 @@ func TestPreparationTakesTooLong(t *testing.T) {
 
 // TestHostChangeRejudgesItsCluster at once, not at the next pass.
 func TestHostChangeRejudgesItsCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	rename := func(to string) { b.must("PATCH", b.machines[0].path(), fields{"host_name": to}) }
 	rename("host-1")
 	b.is(model.ClusterInsufficient, model.InfoNotReady)
@@ -211,8 +195,7 @@ func TestHostChangeRejudgesItsCluster(t *testing.T) {
 // TestInputIsMissingUntilHostsBringIt: without hosts the network of a cluster's addresses
 // is not known.
 func TestInputIsMissingUntilHostsBringIt(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	b.is(model.ClusterInsufficient, model.InfoNotReady)
 	b.pass(10 * time.Second)
 	b.is(model.ClusterPendingInput, model.InfoInputRequired)

@@ -14,9 +14,7 @@ import (
 
 // TestWaysToReadAHost differ in what they show.
 func TestWaysToReadAHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	cluster := "/clusters/" + b.cluster
 	read := func(method, path string) map[string]any {
 		t.Helper()
@@ -54,8 +52,7 @@ func TestWaysToReadAHost(t *testing.T) {
 
 // TestShareOfAStage is another for every role.
 func TestShareOfAStage(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(4)
+	b := compact(t, 4)
 	for i, m := range b.machines {
 		role := model.RoleMaster
 		if i == 3 {
@@ -91,9 +88,7 @@ func TestShareOfAStage(t *testing.T) {
 		t.Errorf("%d bootstrap hosts", bootstraps)
 	}
 	total := func() any { return b.get()["progress"].(map[string]any)["total_percentage"] }
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-	}
+	b.walk(model.StageDone)
 	b.until(model.ClusterFinalizing)
 	if got := total(); got != 80.0 {
 		t.Errorf("%v %% at the start of finalizing", got)
@@ -106,9 +101,7 @@ func TestShareOfAStage(t *testing.T) {
 
 // TestPreparingRefuses a second start and changes.
 func TestPreparingRefuses(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	path := "/clusters/" + b.cluster
 	answer := b.must("POST", path+"/actions/install", nil).object()
 	if got := answer["last-installation-preparation"].(map[string]any)["status"]; got != preparationNotBegun {
@@ -144,17 +137,13 @@ func TestPreparingRefuses(t *testing.T) {
 	if got := b.must("GET", "/events?cluster_id="+b.cluster, nil).header.Get("Severity-Count-Error"); got != "2" {
 		t.Errorf("%s events of severity error", got)
 	}
-	if a := b.call("POST", path+"/actions/install", nil); a.status != 202 {
-		t.Errorf("a start after the cancel: %d %s", a.status, a.text)
-	}
+	b.answers("a start after the cancel", "POST", path+"/actions/install", nil, 202)
 }
 
 // TestSlowAnswersOfPreparation: a step that cannot be run is no failure, but given
 // again, and a slow pull is a pull.
 func TestSlowAnswersOfPreparation(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	m := b.machines[1]
 	m.noPull = true
 	b.must("POST", "/clusters/"+b.cluster+"/actions/install", nil)
@@ -185,10 +174,7 @@ func TestWhatCanBeDeleted(t *testing.T) {
 	install := func(b *bench) { b.install() }
 	done := func(b *bench) {
 		b.install()
-		for _, m := range b.machines {
-			m.walk(model.StageDone)
-			m.silent = true
-		}
+		b.walkAway(model.StageDone)
 		b.until(model.ClusterFinalizing)
 	}
 	for state, lead := range map[string]func(*bench){
@@ -223,13 +209,10 @@ func TestWhatCanBeDeleted(t *testing.T) {
 		},
 	} {
 		t.Run(state, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
+			b := compact(t, 3)
 			lead(b)
 			b.pass(10 * time.Second)
-			if got := b.status(); got != state {
-				t.Fatalf("the cluster is %s", got)
-			}
+			b.inState(state)
 			a := b.call("DELETE", "/clusters/"+b.cluster, nil)
 			if state != model.ClusterInstalling {
 				if a.status != 204 {
@@ -246,13 +229,10 @@ func TestWhatCanBeDeleted(t *testing.T) {
 
 // TestOrphans are an infra-env and hosts whose cluster was deleted.
 func TestOrphans(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.pass(time.Minute)
 	env := "/infra-envs/" + b.infraEnv
-	if a := b.call("DELETE", env, nil); a.status != 400 || a.reason() != "failed to deregister infraEnv "+b.infraEnv+", 2 hosts are still associated" {
-		t.Errorf("an infra-env with hosts: %d %s", a.status, a.text)
-	}
+	b.says("an infra-env with hosts", "DELETE", env, nil, 400, "failed to deregister infraEnv "+b.infraEnv+", 2 hosts are still associated")
 	b.must("DELETE", "/clusters/"+b.cluster, nil)
 	b.pass(time.Minute)
 	if got := b.must("GET", env, nil).object()["cluster_id"]; got != b.cluster {
@@ -267,15 +247,9 @@ func TestOrphans(t *testing.T) {
 	if a := b.machines[0].register(); a.status != 404 || a.reason() != "Failed to get cluster "+b.cluster+": record not found" {
 		t.Errorf("a host registers: %d %s", a.status, a.text)
 	}
-	if a := b.call("GET", b.machines[0].path()+"/instructions", nil); a.status != 404 {
-		t.Errorf("a host asks: %d %s", a.status, a.text)
-	}
-	if a := b.call("POST", "/infra-envs", fields{"name": "x", "pull_secret": pullSecret, "cluster_id": b.cluster}); a.status != 404 {
-		t.Errorf("another infra-env: %d %s", a.status, a.text)
-	}
-	if a := b.call("GET", "/clusters/"+b.cluster+"/manifests", nil); a.status != 404 || a.reason() != "Object Not Found" {
-		t.Errorf("its manifests: %d %s", a.status, a.text)
-	}
+	b.answers("a host asks", "GET", b.machines[0].path()+"/instructions", nil, 404)
+	b.answers("another infra-env", "POST", "/infra-envs", fields{"name": "x", "pull_secret": pullSecret, "cluster_id": b.cluster}, 404)
+	b.says("its manifests", "GET", "/clusters/"+b.cluster+"/manifests", nil, 404, "Object Not Found")
 	r := httptest.NewRequest("GET", Base+"/v2/clusters", nil)
 	r.Header.Set("get_unregistered_clusters", "true")
 	w := httptest.NewRecorder()
@@ -283,9 +257,7 @@ func TestOrphans(t *testing.T) {
 	if !strings.Contains(w.Body.String(), b.cluster) {
 		t.Errorf("the list of deleted clusters: %d %s", w.Code, w.Body)
 	}
-	if a := b.call("DELETE", env, nil); a.status != 204 {
-		t.Errorf("the infra-env without hosts: %d %s", a.status, a.text)
-	}
+	b.answers("the infra-env without hosts", "DELETE", env, nil, 204)
 
 	b = pooled(t, 2)
 	for _, m := range b.machines {
@@ -293,9 +265,7 @@ func TestOrphans(t *testing.T) {
 	}
 	b.pass(time.Minute)
 	b.must("DELETE", "/clusters/"+b.cluster, nil)
-	if got := b.machines[0].state(); got != model.HostUnbinding {
-		t.Errorf("a host of the pool is %s", got)
-	}
+	b.machines[0].inState(model.HostUnbinding)
 	b.pass(time.Minute)
 	for _, m := range b.machines {
 		if got := m.get(); got["status"] != model.HostKnownUnbound || got["cluster_id"] != nil {

@@ -11,8 +11,7 @@ import (
 // TestSingleNodeThatIsBootedAgain is greeted like a new one, and is the bootstrap again
 // once it is installed.
 func TestSingleNodeThatIsBootedAgain(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(fields{"control_plane_count": 1})
+	b := madeBench(t, fields{"control_plane_count": 1})
 	m := b.boot()
 	if first := m.get(); first["bootstrap"] != true {
 		t.Errorf("a new one: %v", first["bootstrap"])
@@ -42,8 +41,7 @@ func TestDeletedHostsHoldUpTheProgress(t *testing.T) {
 		want float64
 	}{"for good": {false, 50}, "and come back": {true, 100}} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(fields{"control_plane_count": 1})
+			b := madeBench(t, fields{"control_plane_count": 1})
 			spare := b.boot()
 			b.pass(20 * time.Second)
 			b.must("DELETE", spare.path(), nil)

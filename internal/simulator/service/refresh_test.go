@@ -10,8 +10,7 @@ import (
 
 // TestRolesAreGivenBeforeAnInstallIsRefused for good, and the cluster is looked at.
 func TestRolesAreGivenBeforeAnInstallIsRefused(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(20 * time.Second)
 	b.must("PATCH", b.machines[0].path(), fields{"host_name": "localhost-0", "host_role": "master"})
 	b.machines[1].name = "localhost"
@@ -34,8 +33,7 @@ func TestRolesAreGivenBeforeAnInstallIsRefused(t *testing.T) {
 
 // TestChangedHostIsJudgedByItsFormerRole until the monitor looks at it.
 func TestChangedHostIsJudgedByItsFormerRole(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.machines[1].silent = true // so that no role is suggested
 	b.pass(20 * time.Second)
 	const check = "has-cpu-cores-for-role"
@@ -54,8 +52,7 @@ func TestChangedHostIsJudgedByItsFormerRole(t *testing.T) {
 
 // TestHostChangeComputesNoGroups: the monitor does, and a change of the cluster.
 func TestHostChangeComputesNoGroups(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(10 * time.Second)
 	for range 3 {
 		for _, m := range b.machines {
@@ -78,17 +75,14 @@ func TestHostChangeComputesNoGroups(t *testing.T) {
 
 // TestHostThatLeavesRejudgesItsCluster at once.
 func TestHostThatLeavesRejudgesItsCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.until(model.ClusterReady)
+	b := ready(t, 3)
 	b.must("DELETE", b.machines[2].path(), nil)
 	b.is(model.ClusterInsufficient, model.InfoNotReady)
 }
 
 // TestForcedScheduling follows the hosts that come and go and the monitor, not a role.
 func TestForcedScheduling(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(5)
+	b := compact(t, 5)
 	b.pass(20 * time.Second)
 	forced := func(what string, want bool) {
 		t.Helper()
@@ -106,8 +100,7 @@ func TestForcedScheduling(t *testing.T) {
 
 // TestWeakHostsAreNoControlPlane as long as they have no role.
 func TestWeakHostsAreNoControlPlane(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.machines[1].cpus = 2
 	for range 2 {
 		for _, m := range b.machines {

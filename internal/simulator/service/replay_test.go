@@ -100,7 +100,7 @@ func fitOrder(best *replay) *replay {
 		if _, all := best.totals(); best.fits() && all.events.share() >= eventShare {
 			return best
 		}
-		r := newReplay(best.recording, best.interval, best.phases, best.s.hostsLater)
+		r := newReplay(best.recording, best.interval, best.phases, best.s.monitor.hostsLater)
 		r.turned = maps.Clone(best.turned)
 		r.turned[look] = true
 		if r.run().badness() < best.badness() {
@@ -163,9 +163,9 @@ func newReplay(rec *recording, interval time.Duration, phases []time.Duration, h
 	r := &replay{recording: rec, interval: interval, phases: phases, names: map[string]string{}, steps: map[string]string{}, doubts: map[int]*verdict{}, turned: map[int]bool{}}
 	r.clock = &handClock{at: rec.exchanges[0].at}
 	r.s = New(Config{Clock: r.clock, MonitorInterval: interval, PublicURL: func() string { return "http://127.0.0.1:8888" }})
-	r.s.hostsLater = hostsLater
+	r.s.monitor.hostsLater = hostsLater
 	bootstraps := rec.bootstraps()
-	r.s.pickBootstrap = func(masters []*model.Host) *model.Host {
+	r.s.clusters.pickBootstrap = func(masters []*model.Host) *model.Host {
 		for _, h := range masters {
 			if slices.Contains(bootstraps, h.ID) {
 				return h
@@ -189,7 +189,7 @@ func (r *replay) run() *replay {
 			r.begin(x)
 		}
 		if strings.Contains(x.Note, impatient) {
-			r.s.steps.Patience = steps.Patience{Disk: 5 * time.Second, Images: 5 * time.Second}
+			r.s.monitor.steps.Patience = steps.Patience{Disk: 5 * time.Second, Images: 5 * time.Second}
 		}
 		r.pass(i, x.at)
 		r.peek(i, x.at, false)
@@ -238,11 +238,11 @@ func (r *replay) pass(i int, at time.Time) {
 
 // look has the monitor look once.
 func (r *replay) look() {
-	usual := r.s.hostsLater
-	r.s.hostsLater = usual != r.turned[r.looks]
+	usual := r.s.monitor.hostsLater
+	r.s.monitor.hostsLater = usual != r.turned[r.looks]
 	r.looks++
 	r.s.tick()
-	r.s.hostsLater = usual
+	r.s.monitor.hostsLater = usual
 }
 
 // nextPoll is when the stand-ins ask next. Far from anything that was recorded

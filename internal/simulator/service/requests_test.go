@@ -281,8 +281,7 @@ func conversation() []ask {
 }
 
 func TestConversation(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(4)
+	b := compact(t, 4)
 	b.pass(40 * time.Second)
 	for _, tc := range conversation() {
 		t.Run(tc.method+" "+tc.path+" "+tc.name, func(t *testing.T) {
@@ -376,8 +375,7 @@ func TestBothErrorShapes(t *testing.T) {
 // TestBodyOfUISettings names the body as the description of the API does. The name has two words and
 // begins with an abbreviation.
 func TestBodyOfUISettings(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	want := `parsing uiSettings body from "" failed`
 	if a := b.call("PUT", "/clusters/"+b.cluster+"/ui-settings", "{"); a.status != http.StatusBadRequest || !strings.HasPrefix(a.reason(), want) {
 		t.Errorf("got %d %s", a.status, a.text)

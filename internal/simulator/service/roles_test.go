@@ -23,8 +23,7 @@ func (b *bench) suggested() string {
 // the control plane, whenever that changes, and no host has a role until all have sent
 // their inventories.
 func TestSuggestedRoles(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(one4("10.0.0.100", "10.0.0.101"))
+	b := madeBench(t, one4("10.0.0.100", "10.0.0.101"))
 	says := func(what, want string) {
 		t.Helper()
 		if diff := cmp.Diff(want, b.suggested()); diff != "" {
@@ -42,7 +41,7 @@ func TestSuggestedRoles(t *testing.T) {
 	b.pass(time.Minute)
 	says("all have", "master master worker master")
 
-	inventory := b.s.hosts[b.infraEnv+"/"+b.machines[1].id].Inv
+	inventory := b.s.records.hosts.of(b.infraEnv + "/" + b.machines[1].id).Inv
 	inventory.CPU.Count = 2
 	b.later(10 * time.Second)
 	says("one has shrunk, and no other is strong enough", "master worker worker master")

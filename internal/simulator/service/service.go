@@ -3,16 +3,17 @@
 // hosts in memory, speaks HTTP exactly as the real service does, and knows
 // nothing of the machines but what they post.
 //
-// All state hangs on one Service under one lock. A handler runs under the lock
-// and returns values that are encoded after it is released; the monitor (Run)
-// takes the same lock once per tick.
+// All state hangs on one Service under one lock: its records, the journal of its
+// events, and the source of its times and ids. The parts of the API (clusterAPI,
+// hostAPI, agentAPI, infraEnvAPI, fileAPI) and the monitor each have those of them
+// that they need. A handler runs under the lock and returns values that are encoded
+// after it is released; the monitor (Run) takes the same lock once per tick.
 package service
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -20,13 +21,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
+	"github.com/oaictl/oaictl/internal/simulator/service/discovery"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
-	"github.com/oaictl/oaictl/internal/simulator/service/wire"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -95,24 +94,16 @@ type Service struct {
 	started time.Time
 	handler http.Handler
 	faults  *faults
-	unmade  map[string]bool // checks that its release does not make
 
-	mu            sync.Mutex
-	random        *rand.Rand
-	entropy       io.Reader
-	clusters      map[string]*model.Cluster
-	gone          map[string]*model.PrintedCluster // clusters that were deleted, as they were last
-	clusterOrder  []string
-	infraEnvs     map[string]*model.InfraEnv
-	infraEnvOrder []string
-	hosts         map[string]*model.Host // by infra-env id/host id
-	hostOrder     []string
-	events        []event
-	// pickBootstrap chooses among the control plane hosts. The real service takes any of them.
-	pickBootstrap func([]*model.Host) *model.Host
-	// hostsLater has a tick look at hosts after the clusters; the real service does both at once.
-	hostsLater bool
-	steps      steps.Maker
+	// mu guards all that follows.
+	mu        sync.Mutex
+	records   *records
+	source    *source
+	journal   *journal
+	variant   *variant
+	monitor   *monitor
+	clusters  *clusterAPI
+	infraEnvs *infraEnvAPI
 }
 
 // New makes a service that knows no clusters yet.
@@ -130,28 +121,38 @@ func New(cfg Config) *Service {
 				strings.TrimSuffix(r.Type, "-iso")), time.Time{}
 		}
 	}
-	var seed [32]byte
-	for i := range 8 {
-		seed[i] = byte(cfg.Seed >> (8 * i))
-	}
-	source := rand.NewChaCha8(seed)
+	from := newSource(cfg.Clock, cfg.Seed)
+	kept := &records{gone: map[string]*model.PrintedCluster{}}
+	log := &journal{source: from}
+	kind := &variant{release: cfg.Release, hub: cfg.KubeAPI, unmade: unmadeChecks(cfg.Release)}
+	told := &steps.Maker{Release: cfg.Release, Entropy: from.entropy, Patience: steps.StockPatience()}
+	shown := &printer{variant: kind}
+	watch := &monitor{records: kept, source: from, journal: log, variant: kind, steps: told, access: cfg.Access}
+	files := &fileAPI{records: kept, source: from, journal: log, printer: shown}
+	hosts := &hostAPI{records: kept, source: from, journal: log, variant: kind, printer: shown, monitor: watch}
+	agents := &agentAPI{records: kept, source: from, journal: log, variant: kind, printer: shown, steps: told}
 	s := &Service{
-		cfg: cfg, started: cfg.Clock.Now(), random: rand.New(source), entropy: source,
-		clusters: map[string]*model.Cluster{}, gone: map[string]*model.PrintedCluster{}, infraEnvs: map[string]*model.InfraEnv{},
-		hosts:         map[string]*model.Host{},
-		pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
-		steps:         steps.Maker{Release: cfg.Release, Entropy: source, Patience: steps.StockPatience()}, unmade: unmadeChecks(cfg.Release),
+		cfg: cfg, started: cfg.Clock.Now(), faults: newFaults(cfg.Scenario),
+		records: kept, source: from, journal: log, variant: kind, monitor: watch,
+		clusters: &clusterAPI{
+			records: kept, source: from, journal: log, variant: kind, printer: shown, monitor: watch, hosts: hosts,
+			subscriptions: cfg.Subscriptions,
+			pickBootstrap: func(masters []*model.Host) *model.Host { return masters[0] },
+		},
+		infraEnvs: &infraEnvAPI{
+			records: kept, source: from, journal: log,
+			publicURL: cfg.PublicURL, imageAddress: cfg.ImageURL, agentToken: cfg.AgentToken, fileAccess: cfg.FileAccess,
+		},
 	}
-	s.faults = newFaults(cfg.Scenario)
-	s.handler = s.routes()
+	s.handler = s.routes(s.clusters, files, s.infraEnvs, hosts, agents, kind, log)
 	if cfg.Authenticate != nil {
-		s.handler = s.publicOr(cfg.Authenticate(s.handler))
+		s.handler = publicOr(s.handler, cfg.Authenticate(s.handler))
 	}
 	return s
 }
 
-func (s *Service) publicOr(protected http.Handler) http.Handler {
-	open := s.routes()
+// publicOr lets everybody ask whether the service is ready, and protects the rest.
+func publicOr(open, protected http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/ready", "/health", Base + "/ready", Base + "/health":
@@ -183,97 +184,81 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-func (s *Service) now() time.Time { return s.cfg.Clock.Now().UTC() }
+func (s *Service) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.monitor.tick()
+}
 
-func (s *Service) date() string { return s.now().Format(http.TimeFormat) }
+func (s *Service) date() string { return s.source.now().Format(http.TimeFormat) }
 
-func (s *Service) newID() string {
-	id, err := uuid.NewRandomFromReader(s.entropy)
-	if err != nil { // a deterministic source never fails
-		return uuid.NewString()
+// Media is what an infra-env puts into its discovery media.
+type Media struct {
+	// These are the Ignition configs of a full image, of a minimal one, which has the
+	// hosts' networks in StaticNetwork, and of the infra-env's own type.
+	Ignition, MinimalIgnition, NetbootIgnition []byte
+	// KernelArguments are appended to the kernel's own, in order.
+	KernelArguments []string
+	// StaticNetwork is the archive of minimal images (/downloads/minimal-initrd), or nil.
+	StaticNetwork []byte
+	// SigningKey is the infra-env's own secret for the addresses of its media.
+	SigningKey []byte
+	// Updated is when any of this last changed.
+	Updated time.Time
+}
+
+// Media tells an image service what to put into an infra-env's media; false if there is no such infra-env.
+func (s *Service) Media(infraEnvID string) (Media, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.records.infraEnvs.of(infraEnvID)
+	if e == nil {
+		return Media{}, false
 	}
-	return id.String()
-}
-
-func (s *Service) getCluster(id string) (*model.Cluster, error) {
-	return s.storedCluster(id, "Failed to get cluster "+id+": record not found")
-}
-
-// storedCluster is getCluster for those operations that tell of the database what it is that is not there.
-func (s *Service) storedCluster(id, refusal string) (*model.Cluster, error) {
-	if c := s.clusters[id]; c != nil {
-		return c, nil
+	m := Media{
+		KernelArguments: discovery.KernelArguments(e), StaticNetwork: discovery.MinimalArchive(e),
+		SigningKey: e.SigningKey, Updated: time.Time(e.UpdatedAt),
 	}
-	return nil, wire.NotFound("%s", refusal)
-}
-
-func (s *Service) getInfraEnv(id string) (*model.InfraEnv, error) {
-	if e := s.infraEnvs[id]; e != nil {
-		return e, nil
-	}
-	return nil, wire.NotFound("record not found")
-}
-
-func (s *Service) getHost(infraEnvID, id string) (*model.Host, error) {
-	if h := s.hosts[infraEnvID+"/"+id]; h != nil {
-		return h, nil
-	}
-	return nil, wire.NotFound("failed to get host %s in infra_env %s: record not found", id, infraEnvID)
-}
-
-// The clusters and hosts, in the order in which they were made.
-
-func (s *Service) clustersInOrder() []*model.Cluster { return inOrder(s.clusterOrder, s.clusters) }
-func (s *Service) hostsInOrder() []*model.Host       { return inOrder(s.hostOrder, s.hosts) }
-
-func inOrder[T any](keys []string, all map[string]*T) []*T {
-	list := make([]*T, 0, len(keys))
-	for _, key := range keys {
-		list = append(list, all[key])
-	}
-	return list
-}
-
-func (s *Service) hostsOfInfraEnv(id string) []*model.Host {
-	return slices.DeleteFunc(s.hostsInOrder(), func(h *model.Host) bool { return h.InfraEnvID != id })
-}
-
-func (s *Service) dropHost(h *model.Host) {
-	key := h.InfraEnvID + "/" + h.ID
-	delete(s.hosts, key)
-	s.hostOrder = slices.DeleteFunc(s.hostOrder, func(k string) bool { return k == key })
-	if c := h.Cluster; c != nil {
-		c.Deleted[key] = h
-	}
-	h.Leave()
-}
-
-// Handlers of operations on one object, by its id in the path; refused where there is none.
-
-func (s *Service) ofCluster(handle func(*wire.Call, *model.Cluster) (wire.Reply, error)) wire.Handler {
-	return about(func(c *wire.Call) (*model.Cluster, error) { return s.getCluster(c.PathValue("cluster_id")) }, handle)
-}
-
-func (s *Service) ofStored(refusal string, handle func(*wire.Call, *model.Cluster) (wire.Reply, error)) wire.Handler {
-	return about(func(c *wire.Call) (*model.Cluster, error) { return s.storedCluster(c.PathValue("cluster_id"), refusal) }, handle)
-}
-
-func (s *Service) ofInfraEnv(handle func(*wire.Call, *model.InfraEnv) (wire.Reply, error)) wire.Handler {
-	return about(func(c *wire.Call) (*model.InfraEnv, error) { return s.getInfraEnv(c.PathValue("infra_env_id")) }, handle)
-}
-
-func (s *Service) ofHost(handle func(*wire.Call, *model.Host) (wire.Reply, error)) wire.Handler {
-	return about(func(c *wire.Call) (*model.Host, error) {
-		return s.getHost(c.PathValue("infra_env_id"), c.PathValue("host_id"))
-	}, handle)
-}
-
-func about[T any](find func(*wire.Call) (*T, error), handle func(*wire.Call, *T) (wire.Reply, error)) wire.Handler {
-	return func(c *wire.Call) (wire.Reply, error) {
-		found, err := find(c)
+	for isoType, into := range map[string]*[]byte{
+		discovery.FullISO: &m.Ignition, discovery.MinimalISO: &m.MinimalIgnition, "": &m.NetbootIgnition,
+	} {
+		text, err := s.infraEnvs.ignitionOf(e, isoType)
 		if err != nil {
-			return wire.Reply{}, err
+			return Media{}, false
 		}
-		return handle(c, found)
+		*into = []byte(text)
 	}
+	return m, true
+}
+
+// KnowsAgentSecret reports whether a secret is of some pull secret's cloud.openshift.com:
+// by that the agents of the hosted service identify themselves.
+func (s *Service) KnowsAgentSecret(secret string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	is := func(pullSecret string) bool {
+		known := discovery.CloudSecret(pullSecret)
+		return known != "" && subtle.ConstantTimeCompare([]byte(known), []byte(secret)) == 1
+	}
+	for _, e := range s.records.infraEnvs.inOrder() {
+		if is(e.PullSecret) {
+			return true
+		}
+	}
+	for _, c := range s.records.clusters.inOrder() {
+		if is(c.PullSecret) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasHosts reports whether hosts are all of an infra-env.
+func (s *Service) HasHosts(infraEnvID string, hosts []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.records.hostsOfInfraEnv(infraEnvID)
+	return !slices.ContainsFunc(hosts, func(id string) bool {
+		return !slices.ContainsFunc(known, func(h *model.Host) bool { return h.ID == id })
+	})
 }

@@ -17,8 +17,7 @@ const nobody = "11111111-2222-4333-8444-555555555555"
 // TestParametersComeFirst asks for things that are not there, with parameters
 // that are wrong: the parameters are judged first, in the order of their names.
 func TestParametersComeFirst(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(0)
+	b := compact(t, 0)
 	none := "/clusters/" + nobody
 	host := "/infra-envs/" + nobody + "/hosts/" + nobody
 	for _, tc := range []struct {
@@ -54,8 +53,7 @@ func TestParametersComeFirst(t *testing.T) {
 
 // TestDeletedCluster looks at what stays of a cluster.
 func TestDeletedCluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(2)
+	b := compact(t, 2)
 	b.pass(time.Minute)
 	if text := b.must("GET", "/clusters/"+b.cluster+"?exclude-hosts=true", nil).text; !strings.Contains(text, `"hosts":null`) {
 		t.Errorf("without hosts: %s", text)
@@ -69,12 +67,8 @@ func TestDeletedCluster(t *testing.T) {
 	if hosts, _ := gone["hosts"].([]any); w.Code != 200 || gone["deleted_at"] == nil || len(hosts) != 2 {
 		t.Errorf("%d %v", w.Code, gone)
 	}
-	if a := b.call("GET", "/clusters/"+b.cluster, nil); a.status != 404 {
-		t.Errorf("without the header: %d", a.status)
-	}
-	if a := b.call("POST", "/infra-envs/"+b.infraEnv+"/hosts", fields{"host_id": nobody}); a.status != 404 {
-		t.Errorf("a host at its infra-env: %d %s", a.status, a.text)
-	}
+	b.answers("without the header", "GET", "/clusters/"+b.cluster, nil, 404)
+	b.answers("a host at its infra-env", "POST", "/infra-envs/"+b.infraEnv+"/hosts", fields{"host_id": nobody}, 404)
 	events := b.must("GET", "/events?cluster_id="+b.cluster, nil)
 	if n := strings.Count(events.text, `"host_deregistered"`); n != 2 {
 		t.Errorf("%d hosts deregistered", n)
@@ -83,8 +77,7 @@ func TestDeletedCluster(t *testing.T) {
 
 // TestInfraEnvProxy changes the parts of a proxy one after the other.
 func TestInfraEnvProxy(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	const one, two = "http://one.example.com:3128", "http://two.example.com:3128"
 	for _, tc := range []struct{ asked, want fields }{
 		{fields{"http_proxy": one, "no_proxy": "x.example.com"}, fields{"http_proxy": one, "no_proxy": "x.example.com"}},
@@ -104,8 +97,7 @@ func TestInfraEnvProxy(t *testing.T) {
 
 // TestInfraEnvFields sets, empties and misspells fields of an infra-env.
 func TestInfraEnvFields(t *testing.T) {
-	b := newBench(t, nil)
-	b.make(nil)
+	b := madeBench(t, nil)
 	path := "/infra-envs/" + b.infraEnv
 	b.must("PATCH", path, fields{"ssh_authorized_key": sshKey, "additional_ntp_sources": "10.1.1.1", "network_discovery_delay_seconds": 0})
 	kept := b.must("PATCH", path, fields{"ssh_authorized_key": "", "openshift_version": ""}).object()
@@ -134,8 +126,7 @@ func TestInfraEnvFields(t *testing.T) {
 
 // TestEventCounts asks for events in every way that the counts depend on.
 func TestEventCounts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(time.Minute)
 	gone := b.machines[2]
 	b.must("DELETE", gone.path(), nil)
@@ -177,9 +168,7 @@ func TestEventCounts(t *testing.T) {
 
 // TestEventFilters reads events by all that narrows them down.
 func TestEventFilters(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(4)
-	b.install()
+	b := installing(t, 4)
 	gone := b.machines[3]
 	b.must("DELETE", gone.path(), nil)
 	gone.silent = true
@@ -265,19 +254,13 @@ func TestEventFilters(t *testing.T) {
 	if !strings.Contains(all[0].Message, "registered") || !slices.ContainsFunc(all, func(e told) bool { return e.Message == "Host "+one+": Successfully registered" }) {
 		t.Errorf("the first event is %q, and no host is called by its id", all[0].Message)
 	}
-	if a := b.call("GET", "/events?order=nonsense", nil); a.status != 400 || a.reason() != "order in query should be one of [ascending descending]" {
-		t.Errorf("%d %s", a.status, a.text)
-	}
-	if a := b.call("GET", "/clusters/"+b.cluster+"/events", nil); a.status != 404 {
-		t.Errorf("%d %s", a.status, a.text)
-	}
+	b.says("", "GET", "/events?order=nonsense", nil, 400, "order in query should be one of [ascending descending]")
+	b.answers("", "GET", "/clusters/"+b.cluster+"/events", nil, 404)
 }
 
 // TestEventTexts installs and looks for what each event says.
 func TestEventTexts(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	m := b.machines[1]
 	for _, info := range []string{"", "20%", "60%"} {
 		m.stage(model.StageStarting, "master")
@@ -300,22 +283,17 @@ func TestEventTexts(t *testing.T) {
 // TestDeleteInstallingHost takes a control plane host out of a running
 // installation: the cluster fails.
 func TestDeleteInstallingHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	b.machines[2].silent = true
 	b.must("DELETE", b.machines[2].path(), nil)
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterError {
-		t.Errorf("the cluster is %s", got)
-	}
+	b.inState(model.ClusterError)
 }
 
 // TestHostsAddedToACluster goes through what may be done, and what not, to a
 // cluster that is installed and to machines that are added to it.
 func TestHostsAddedToACluster(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	path := "/clusters/" + b.cluster
 	says := func(method, path string, body any, status int, reason string) {
 		t.Helper()
@@ -326,10 +304,7 @@ func TestHostsAddedToACluster(t *testing.T) {
 	notYet := "cannot transform cluster " + b.cluster + " to day2. Expected cluster status: installed, but cluster status is: "
 	says("POST", path+"/actions/allow-add-hosts", nil, 400, notYet)
 	b.install()
-	for _, m := range b.machines {
-		m.walk(model.StageDone)
-		m.silent = true
-	}
+	b.walkAway(model.StageDone)
 	b.finalize()
 	old := b.machines[0]
 	if a := old.register(); a.status != 409 || !strings.HasPrefix(a.reason(), "Host is trying to register after the cluster has already been installed.") {
@@ -397,17 +372,13 @@ func TestImportedCluster(t *testing.T) {
 	}
 	b.must("POST", "/infra-envs", fields{"name": "ie", "pull_secret": pullSecret, "cluster_id": first["id"]})
 	delete(asked, "api_vip_dnsname")
-	if a := b.call("POST", "/clusters/import", asked); a.status != 400 || a.reason() != "api_vip_dnsname in body is required" {
-		t.Errorf("%d %s", a.status, a.text)
-	}
+	b.says("", "POST", "/clusters/import", asked, 400, "api_vip_dnsname in body is required")
 }
 
 // TestFailureOfAControlPlaneHost fails all others with it, but only the culprit
 // says what happened.
 func TestFailureOfAControlPlaneHost(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
-	b.install()
+	b := installing(t, 3)
 	culprit := slices.IndexFunc(b.machines, func(m *machine) bool { return m.get()["bootstrap"] == nil })
 	for i, m := range b.machines {
 		if i != culprit {

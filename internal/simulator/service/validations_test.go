@@ -59,8 +59,7 @@ func TestHostValidations(t *testing.T) {
 		}, model.HostInsufficient, "non-overlapping-subnets", "Address networks are overlapping: Address network 10.0.0.0/24 appears on multiple interfaces [eth0, eth1]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.compact(3)
+			b := compact(t, 3)
 			tc.trouble(b.machines[1])
 			b.pass(time.Minute)
 			got := b.machines[1].get()
@@ -98,8 +97,7 @@ func TestClusterValidations(t *testing.T) {
 		{"an address outside", one4("10.5.0.100", "10.5.0.101"), 3, model.ClusterPendingInput, "machine-cidr-defined", [2]string{model.Failed, "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or Ingress virtual IPs."}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.extra)
+			b := madeBench(t, tc.extra)
 			for range tc.hosts {
 				b.boot()
 			}
@@ -116,13 +114,10 @@ func TestClusterValidations(t *testing.T) {
 }
 
 func TestIgnoredValidationsHinderNothing(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.machines[1].unclean = func(i map[string]any) { i["routes"] = []fields{} }
 	b.pass(time.Minute)
-	if got := b.status(); got != model.ClusterInsufficient {
-		t.Fatalf("cluster %s", got)
-	}
+	b.inState(model.ClusterInsufficient)
 	b.must("PUT", "/clusters/"+b.cluster+"/ignored-validations", fields{"host-validation-ids": `["has-default-route"]`})
 	b.until(model.ClusterReady)
 	for _, field := range []string{"ignored_host_validations", "ignored_cluster_validations"} {
@@ -161,8 +156,7 @@ func TestMultipathDisks(t *testing.T) {
 }
 
 func TestDiskChoice(t *testing.T) {
-	b := newBench(t, nil)
-	b.compact(3)
+	b := compact(t, 3)
 	b.pass(20 * time.Second)
 	m := b.machines[0]
 	if got := m.get()["installation_disk_id"]; got != "/dev/disk/by-id/a" {
@@ -188,15 +182,12 @@ func FuzzStepReply(f *testing.F) {
 	f.Add("connectivity-check", `{"remote_hosts":[{"l2_connectivity":[{}]}]}`)
 	f.Add("verify-vips", `[{"vip":"1.2.3.4"}]`)
 	f.Fuzz(func(t *testing.T, kind, output string) {
-		b := newBench(t, nil)
-		b.compact(1)
+		b := compact(t, 1)
 		m := b.machines[0]
 		m.poll()
 		b.call("POST", m.path()+"/instructions", fields{"step_id": "x", "step_type": kind, "exit_code": 0, "output": output})
 		b.s.tick()
-		if a := b.call("GET", m.path(), nil); a.status != 200 {
-			t.Errorf("%d %s", a.status, a.text)
-		}
+		b.answers("", "GET", m.path(), nil, 200)
 	})
 }
 
@@ -220,8 +211,7 @@ func TestPlatformOfMachines(t *testing.T) {
 		{"nutanix", "Nutanix", false, "success", [2]string{"", ""}},
 		{"nutanix", "VMware, Inc.", true, "failure", [2]string{"success", "VSphere disk.EnableUUID is enabled for this virtual machine"}},
 	} {
-		b := newBench(t, nil)
-		b.make(fields{"platform": fields{"type": tc.platform}})
+		b := madeBench(t, fields{"platform": fields{"type": tc.platform}})
 		m := b.boot()
 		m.unclean = func(inventory map[string]any) {
 			inventory["system_vendor"] = fields{"manufacturer": tc.manufacturer}

@@ -13,28 +13,28 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
-func (s *Service) knowledgeRoutes(r *router) {
-	r.on("GET /v2/openshift-versions", s.openshiftVersions)
+func (v *variant) routes(r *router) {
+	r.on("GET /v2/openshift-versions", openshiftVersions)
 	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
 	r.on("GET /v2/component-versions", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.Components()) })
 	version := wire.Required("openshift_version")
 	arch := wire.Choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
 	platform := wire.Choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
-	r.on("GET /v2/support-levels/features", s.features, version, arch, platform)
-	r.on("GET /v2/support-levels/features/detailed", s.detailedFeatures, version, arch, platform)
+	r.on("GET /v2/support-levels/features", v.features, version, arch, platform)
+	r.on("GET /v2/support-levels/features/detailed", v.detailedFeatures, version, arch, platform)
 	r.on("GET /v2/support-levels/architectures", func(c *wire.Call) (wire.Reply, error) {
 		return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
 	}, version)
-	r.on("GET /v2/supported-operators", s.operators)
-	r.on("GET /v2/supported-operators/{operator_name}", s.operatorProperties)
+	r.on("GET /v2/supported-operators", v.operators)
+	r.on("GET /v2/supported-operators/{operator_name}", operatorProperties)
 	r.on(
 		"GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch,
 		platform,
 	)
-	r.on("GET /v2/operators/bundles/{id}", s.bundle)
+	r.on("GET /v2/operators/bundles/{id}", bundle)
 }
 
-func (s *Service) openshiftVersions(c *wire.Call) (wire.Reply, error) {
+func openshiftVersions(c *wire.Call) (wire.Reply, error) {
 	q := c.URL.Query()
 	return wire.OK(versions.OpenshiftVersions(q.Get("version"), q.Get("only_latest") == "true"))
 }
@@ -45,24 +45,24 @@ func featureQuery(c *wire.Call) versions.Query {
 		PlatformType: q.Get("platform_type"), ExternalPlatform: q.Get("external_platform_name")}
 }
 
-func (s *Service) features(c *wire.Call) (wire.Reply, error) {
+func (v *variant) features(c *wire.Call) (wire.Reply, error) {
 	levels := versions.FeatureLevels(featureQuery(c))
-	maps.DeleteFunc(levels, func(id, _ string) bool { return !s.cfg.Release.HasFeature(id) })
+	maps.DeleteFunc(levels, func(id, _ string) bool { return !v.release.HasFeature(id) })
 	return wire.OK(map[string]any{"features": levels})
 }
 
-func (s *Service) detailedFeatures(c *wire.Call) (wire.Reply, error) {
+func (v *variant) detailedFeatures(c *wire.Call) (wire.Reply, error) {
 	answer := versions.DetailedFeatures(featureQuery(c))
-	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !s.cfg.Release.HasFeature(f.ID) })
-	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !s.cfg.Release.HasOperator(o.Name) })
+	answer.Features = slices.DeleteFunc(answer.Features, func(f versions.FeatureSupport) bool { return !v.release.HasFeature(f.ID) })
+	answer.Operators = slices.DeleteFunc(answer.Operators, func(o versions.OperatorSupport) bool { return !v.release.HasOperator(o.Name) })
 	return wire.OK(answer)
 }
 
-func (s *Service) operators(*wire.Call) (wire.Reply, error) {
-	return wire.OK(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !s.cfg.Release.HasOperator(name) }))
+func (v *variant) operators(*wire.Call) (wire.Reply, error) {
+	return wire.OK(slices.DeleteFunc(versions.Operators(), func(name string) bool { return !v.release.HasOperator(name) }))
 }
 
-func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
+func operatorProperties(c *wire.Call) (wire.Reply, error) {
 	name := c.PathValue("operator_name")
 	properties, found := versions.OperatorProperties(name)
 	if !found {
@@ -71,7 +71,7 @@ func (s *Service) operatorProperties(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(properties)
 }
 
-func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
+func bundle(c *wire.Call) (wire.Reply, error) {
 	id := c.PathValue("id")
 	b, found := versions.BundleByID(id)
 	if !found {
@@ -80,7 +80,7 @@ func (s *Service) bundle(c *wire.Call) (wire.Reply, error) {
 	return wire.OK(b)
 }
 
-func (s *Service) supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func supportedPlatforms(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.IsSingle() || len(cl.Hosts) == 0 {
 		return wire.OK([]string{model.PlatformNone})
 	}
@@ -98,7 +98,7 @@ type operatorNeeds struct {
 	Requirements map[string]roleNeeds `json:"requirements"`
 }
 
-func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
+func preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	master := versions.Master
 	if cl.IsSingle() {
 		master = versions.SingleNode
@@ -128,6 +128,13 @@ func (s *Service) preflight(_ *wire.Call, cl *model.Cluster) (wire.Reply, error)
 	})
 }
 
+// variant is what one service has otherwise than another: its release, and whether it runs as the operator of a hub.
+type variant struct {
+	release versions.ServiceRelease
+	hub     bool
+	unmade  map[string]bool // checks that its release does not make
+}
+
 // operation is a request that not every release of the service knows, or knows with this body.
 type operation struct {
 	since string
@@ -136,13 +143,12 @@ type operation struct {
 }
 
 func operations() map[string]operation {
-	const host = "/v2/infra-envs/{infra_env_id}/hosts/{host_id}"
 	return map[string]operation{
 		"POST /v2/clusters":                        {kind: "Cluster", param: "newClusterParams"},
 		"PATCH /v2/clusters/{cluster_id}":          {kind: "Cluster", param: "clusterUpdateParams"},
 		"POST /v2/infra-envs":                      {kind: "InfraEnv", param: "infraenvCreateParams"},
 		"PATCH /v2/infra-envs/{infra_env_id}":      {kind: "InfraEnv", param: "infraEnvUpdateParams"},
-		"PATCH " + host:                            {kind: "Host", param: "hostUpdateParams"},
+		"PATCH " + oneHost:                         {kind: "Host", param: "hostUpdateParams"},
 		"POST /v2/clusters/disconnected":           {since: "2.15"},
 		"GET /v2/support-levels/features/detailed": {since: "2.15"},
 		"GET /v2/operators/bundles":                {since: "2.13"},
@@ -150,19 +156,19 @@ func operations() map[string]operation {
 	}
 }
 
-func (s *Service) unknown(pattern string, req *http.Request, body []byte) error {
+func (v *variant) unknown(pattern string, req *http.Request, body []byte) error {
 	o, known := operations()[pattern]
-	if !known || s.cfg.Release == "" {
+	if !known || v.release == "" {
 		return nil
 	}
-	if !s.cfg.Release.Has(o.since) {
+	if !v.release.Has(o.since) {
 		return &wire.FrameError{Status: http.StatusNotFound, Message: "path " + req.URL.Path + " was not found"}
 	}
 	var sent map[string]json.RawMessage
 	_ = json.Unmarshal(body, &sent) // who reads the body says what is wrong with it
 	for _, field := range versions.Fields() {
 		value, has := sent[field.Name]
-		if !has || field.Kind != o.kind || s.cfg.Release.Has(field.Since) {
+		if !has || field.Kind != o.kind || v.release.Has(field.Since) {
 			continue
 		}
 		var text string
@@ -176,8 +182,8 @@ func (s *Service) unknown(pattern string, req *http.Request, body []byte) error 
 	return nil
 }
 
-func (s *Service) asOld(body any) any {
-	if s.cfg.Release == "" || body == nil {
+func (v *variant) asOld(body any) any {
+	if v.release == "" || body == nil {
 		return body
 	}
 	if _, raw := body.([]byte); raw {
@@ -193,25 +199,25 @@ func (s *Service) asOld(body any) any {
 	if decoder.Decode(&tree) != nil {
 		return body
 	}
-	s.prune(tree)
+	v.prune(tree)
 	return tree
 }
 
-func (s *Service) prune(tree any) {
+func (v *variant) prune(tree any) {
 	switch node := tree.(type) {
 	case []any:
 		for _, item := range node {
-			s.prune(item)
+			v.prune(item)
 		}
 	case map[string]any:
 		kind, _ := node["kind"].(string)
 		for _, field := range versions.Fields() {
-			if kindOf(kind) == field.Kind && field.Known == nil && !s.cfg.Release.Has(field.Since) {
+			if kindOf(kind) == field.Kind && field.Known == nil && !v.release.Has(field.Since) {
 				delete(node, field.Name)
 			}
 		}
 		for _, item := range node {
-			s.prune(item)
+			v.prune(item)
 		}
 	}
 }
@@ -226,11 +232,11 @@ func kindOf(kind string) string {
 	return kind
 }
 
-func (s *Service) made(list []model.Check) []model.Check {
-	if s.cfg.Release == "" {
+func (v *variant) made(list []model.Check) []model.Check {
+	if v.release == "" {
 		return list
 	}
-	return slices.DeleteFunc(list, func(c model.Check) bool { return s.unmade[c.ID] })
+	return slices.DeleteFunc(list, func(c model.Check) bool { return v.unmade[c.ID] })
 }
 
 func unmadeChecks(release versions.ServiceRelease) map[string]bool {

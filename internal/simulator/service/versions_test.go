@@ -22,8 +22,7 @@ func TestSupportedPlatforms(t *testing.T) {
 		"a single node": {fields{"control_plane_count": 1}, 1, `["none"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, nil)
-			b.make(tc.asked)
+			b := madeBench(t, tc.asked)
 			for range tc.hosts {
 				b.boot()
 			}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 )
 
 // Approvers are those of a cluster that approve requests of kubelets.
@@ -217,7 +218,7 @@ func (p *operators) againstMachine(w *world, r *asked) error {
 	}
 	for i := range w.machines {
 		m := &w.machines[i]
-		if name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name"); name != r.node() {
+		if name := apiobject.Text(m, "status", "nodeRef", "name"); name != r.node() {
 			continue
 		}
 		names, addresses := namesOf(m)
@@ -257,7 +258,7 @@ func (p *operators) clientByMachine(w *world, r *asked) error {
 		if !named {
 			continue
 		}
-		if name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name"); name != "" {
+		if name := apiobject.Text(m, "status", "nodeRef", "name"); name != "" {
 			return fmt.Errorf("machine for node %s already has node ref", name)
 		}
 		age := r.CreationTimestamp.Sub(m.GetCreationTimestamp().Time)

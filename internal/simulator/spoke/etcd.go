@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -215,21 +216,12 @@ func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) err
 }
 
 func (p *operators) conditions(ctx context.Context, k kind, u *unstructured.Unstructured, at metav1.Time, list []any) error {
-	status, _, _ := unstructured.NestedMap(u.Object, "status")
-	if status == nil {
-		status = fields{}
-	}
-	before := digestOf(status)
+	status := apiobject.Status(u)
 	for _, entry := range list {
 		c := entry.(fields)
 		reason, _ := c["reason"].(string)
 		message, _ := c["message"].(string)
 		setCondition(status, at, c["type"].(string), c["status"].(string), reason, message)
 	}
-	if digestOf(status) == before {
-		return nil
-	}
-	u.Object["status"] = status
-	_, err := p.of(k, u.GetNamespace()).UpdateStatus(ctx, u, metav1.UpdateOptions{})
-	return again(err, "report on "+k.name+" "+u.GetName())
+	return p.report(ctx, k, u, status)
 }

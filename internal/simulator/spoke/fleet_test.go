@@ -3,9 +3,7 @@
 package spoke_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
+	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 )
 
@@ -30,29 +29,14 @@ func TestFleetJoins(t *testing.T) {
 	web = httptest.NewServer(service)
 	t.Cleanup(web.Close)
 	st.start(func(ctx context.Context) { _ = service.Run(ctx) })
+	backend, err := assisted.New(web.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	call := func(method, path string, body, into any) {
 		t.Helper()
-		text, err := json.Marshal(body)
-		if err != nil {
+		if err := backend.Do(t.Context(), method, "/v2"+path, body, into); err != nil {
 			t.Fatal(err)
-		}
-		request, err := http.NewRequestWithContext(t.Context(), method, web.URL+"/api/assisted-install/v2"+path, bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		answer, err := web.Client().Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode >= 300 {
-			t.Fatalf("%s %s: %s", method, path, answer.Status)
-		}
-		if into != nil {
-			if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 	const pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNzd29yZA==","email":"a@example.com"}}}`

@@ -8,10 +8,10 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -46,9 +46,9 @@ func Find(ctx context.Context, config *rest.Config) (Cluster, error) {
 		return Cluster{}, fmt.Errorf("read the cluster's name: %w", err)
 	}
 	c := Cluster{ID: version.GetAnnotations()[simulated]}
-	domain, _, _ := unstructured.NestedString(dns.Object, "spec", "baseDomain")
+	domain := apiobject.Text(dns, "spec", "baseDomain")
 	c.Name, c.BaseDomain, _ = strings.Cut(domain, ".")
-	c.Version, _, _ = unstructured.NestedString(version.Object, "status", "desired", "version")
+	c.Version = apiobject.Text(version, "status", "desired", "version")
 	list, err := core.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return Cluster{}, fmt.Errorf("list the cluster's nodes: %w", err)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
 
@@ -113,21 +113,11 @@ func (s *Spoke) served(ctx context.Context, name string) error {
 		if err != nil {
 			return fmt.Errorf("wait for %s to be served: %w", name, err)
 		}
-		if conditionOf(crd, "Established")["status"] == "True" {
+		if apiobject.Condition(crd, "Established")["status"] == "True" {
 			return nil
 		}
 		if err := s.clock.Sleep(ctx, s.atLeast(time.Millisecond, often)); err != nil {
 			return fmt.Errorf("wait for %s to be served: %w", name, err)
 		}
 	}
-}
-
-func conditionOf(u *unstructured.Unstructured, kind string) fields {
-	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, entry := range list {
-		if c, ok := entry.(fields); ok && c["type"] == kind {
-			return c
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,7 +52,7 @@ func (p *operators) keepMachines(ctx context.Context, w *world) error {
 // functional reports whether the etcd operator goes by Machines: one of the control plane's runs.
 func (p *operators) functional(w *world) bool {
 	return slices.ContainsFunc(w.machines, func(m unstructured.Unstructured) bool {
-		phase, _, _ := unstructured.NestedString(m.Object, "status", "phase")
+		phase := apiobject.Text(&m, "status", "phase")
 		return m.GetLabels()[labelMachineRole] == master && phase == phaseRunning
 	})
 }
@@ -117,11 +118,7 @@ func (p *operators) scaleDown(w *world, endpoints map[string]string) {
 
 // linkMachine has a Machine know its host's addresses and its node, and its node know it.
 func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
-	changed := false
-	if !slices.Contains(m.GetFinalizers(), machineFinalizer) {
-		m.SetFinalizers(append(m.GetFinalizers(), machineFinalizer))
-		changed = true
-	}
+	changed := apiobject.AddFinalizer(m, machineFinalizer)
 	if m.GetLabels()[labelMachineRole] == master && p.functional(w) && !hasQuorumHook(m) {
 		hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preDrain")
 		hooks = append(hooks, fields{"name": quorumHook, "owner": quorumHookOwner})
@@ -137,15 +134,11 @@ func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.U
 		}
 		*m = *updated
 	}
-	status, _, _ := unstructured.NestedMap(m.Object, "status")
-	if status == nil {
-		status = fields{}
-	}
-	before := digestOf(status)
+	status := apiobject.Status(m)
 	host := w.hostOf(m)
 	if host != nil {
 		nics, _, _ := unstructured.NestedSlice(host.Object, "status", "hardware", "nics")
-		hostname, _, _ := unstructured.NestedString(host.Object, "status", "hardware", "hostname")
+		hostname := apiobject.Text(host, "status", "hardware", "hostname")
 		status["addresses"] = machineAddresses(hostname, nics)
 	}
 	n := p.nodeAt(w, status["addresses"])
@@ -162,11 +155,8 @@ func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.U
 	case phase != phaseRunning:
 		status["phase"] = phaseProvisioned
 	}
-	if digestOf(status) != before {
-		m.Object["status"] = status
-		if _, err := p.of(kindMachine, m.GetNamespace()).UpdateStatus(ctx, m, metav1.UpdateOptions{}); err != nil {
-			return again(err, "report on Machine "+m.GetName())
-		}
+	if err := p.report(ctx, kindMachine, m, status); err != nil {
+		return err
 	}
 	if n == nil || n.Annotations[machineOfNode] != "" {
 		return nil
@@ -198,16 +188,12 @@ func (p *operators) nodeAt(w *world, addresses any) *corev1.Node {
 // deleteMachine lets go of a Machine: its quorum hook once its member is gone, its pods, its
 // host, its node, and then itself.
 func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
-	machines := p.of(kindMachine, m.GetNamespace())
-	if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase != phaseDeleting {
-		if err := unstructured.SetNestedField(m.Object, phaseDeleting, "status", "phase"); err != nil {
-			return err
-		}
-		_, err := machines.UpdateStatus(ctx, m, metav1.UpdateOptions{})
-		return again(err, "report on Machine "+m.GetName())
+	if status := apiobject.Status(m); status["phase"] != phaseDeleting {
+		status["phase"] = phaseDeleting
+		return p.report(ctx, kindMachine, m, status)
 	}
 	_, undrained := m.GetAnnotations()[keepPods]
-	name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name")
+	name := apiobject.Text(m, "status", "nodeRef", "name")
 	node := w.node(name)
 	if node != nil && !undrained {
 		if hasQuorumHook(m) {
@@ -226,9 +212,8 @@ func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured
 		}
 	}
 	p.logf("Machine %s: is gone", m.GetName())
-	m.SetFinalizers(slices.DeleteFunc(m.GetFinalizers(), func(f string) bool { return f == machineFinalizer }))
-	_, err := machines.Update(ctx, m, metav1.UpdateOptions{})
-	return again(err, "let go of Machine "+m.GetName())
+	apiobject.DropFinalizer(m, machineFinalizer)
+	return p.write(ctx, kindMachine, m, "let go of")
 }
 
 // dropHook takes the quorum hook off a Machine that has no member any more.
@@ -247,8 +232,7 @@ func (p *operators) dropHook(ctx context.Context, w *world, m *unstructured.Unst
 	if err := unstructured.SetNestedSlice(m.Object, hooks, "spec", "lifecycleHooks", "preDrain"); err != nil {
 		return err
 	}
-	_, err = p.of(kindMachine, m.GetNamespace()).Update(ctx, m, metav1.UpdateOptions{})
-	return again(err, "take the hook off Machine "+m.GetName())
+	return p.write(ctx, kindMachine, m, "take the hook off")
 }
 
 // drain cordons a node and evicts its pods. It reports whether only pods are left that may stay. It does not wait
@@ -304,12 +288,12 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 	if w.now.Sub(since) < releaseTime {
 		return false, nil
 	}
-	consumer, _, _ := unstructured.NestedString(host.Object, "spec", "consumerRef", "name")
+	consumer := apiobject.Text(host, "spec", "consumerRef", "name")
 	if host.GetDeletionTimestamp() != nil || consumer != m.GetName() {
 		delete(p.deleting, key)
 		return true, nil
 	}
-	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
+	address := apiobject.Text(host, "spec", "bmc", "address")
 	if n := p.cluster.installed(node); n != nil && address != "" {
 		p.PowerOff(node)
 	}
@@ -328,7 +312,7 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 // discoverHost writes that a new host without a BMC is unmanaged.
 func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstructured) error {
 	_, seen, _ := unstructured.NestedString(host.Object, "status", "provisioning", "state")
-	address, _, _ := unstructured.NestedString(host.Object, "spec", "bmc", "address")
+	address := apiobject.Text(host, "spec", "bmc", "address")
 	if seen || address != "" || host.GetDeletionTimestamp() != nil {
 		return nil
 	}
@@ -344,7 +328,7 @@ func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstruc
 }
 
 func (p *operators) releaseHost(ctx context.Context, w *world, host *unstructured.Unstructured) error {
-	if host.GetDeletionTimestamp() == nil || !slices.Contains(host.GetFinalizers(), hostFinalizer) {
+	if host.GetDeletionTimestamp() == nil || !apiobject.HasFinalizer(host, hostFinalizer) {
 		return nil
 	}
 	key := "BareMetalHost " + host.GetNamespace() + "/" + host.GetName()
@@ -357,7 +341,6 @@ func (p *operators) releaseHost(ctx context.Context, w *world, host *unstructure
 		return nil
 	}
 	delete(p.deleting, key)
-	host.SetFinalizers(slices.DeleteFunc(host.GetFinalizers(), func(f string) bool { return f == hostFinalizer }))
-	_, err := p.of(kindBareMetalHost, host.GetNamespace()).Update(ctx, host, metav1.UpdateOptions{})
-	return again(err, "let go of BareMetalHost "+host.GetName())
+	apiobject.DropFinalizer(host, hostFinalizer)
+	return p.write(ctx, kindBareMetalHost, host, "let go of")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -48,7 +49,7 @@ func rank(m *unstructured.Unstructured) int {
 	if m.GetAnnotations()[deleteFirst] != "" {
 		return first
 	}
-	if name, _, _ := unstructured.NestedString(m.Object, "status", "nodeRef", "name"); name == "" {
+	if name := apiobject.Text(m, "status", "nodeRef", "name"); name == "" {
 		return soon
 	}
 	return late
@@ -59,7 +60,7 @@ func rank(m *unstructured.Unstructured) int {
 func (p *operators) countHosts(ctx context.Context, w *world, set *unstructured.Unstructured) (bool, error) {
 	count := int64(0)
 	for i := range w.hosts {
-		name, _, _ := unstructured.NestedString(w.hosts[i].Object, "spec", "consumerRef", "name")
+		name := apiobject.Text(&w.hosts[i], "spec", "consumerRef", "name")
 		if name == "" {
 			count++
 			continue
@@ -78,8 +79,7 @@ func (p *operators) countHosts(ctx context.Context, w *world, set *unstructured.
 	if err := unstructured.SetNestedField(set.Object, count, "spec", "replicas"); err != nil {
 		return false, err
 	}
-	_, err := p.of(kindMachineSet, set.GetNamespace()).Update(ctx, set, metav1.UpdateOptions{})
-	return false, again(err, "scale MachineSet "+set.GetName())
+	return false, p.write(ctx, kindMachineSet, set, "scale")
 }
 
 func (p *operators) addMachine(ctx context.Context, set *unstructured.Unstructured) error {
@@ -101,20 +101,11 @@ func (p *operators) addMachine(ctx context.Context, set *unstructured.Unstructur
 func (p *operators) countSet(ctx context.Context, set *unstructured.Unstructured, mine []*unstructured.Unstructured) error {
 	usable := int64(0)
 	for _, m := range mine {
-		if phase, _, _ := unstructured.NestedString(m.Object, "status", "phase"); phase == phaseRunning {
+		if phase := apiobject.Text(m, "status", "phase"); phase == phaseRunning {
 			usable++
 		}
 	}
-	status, _, _ := unstructured.NestedMap(set.Object, "status")
-	if status == nil {
-		status = fields{}
-	}
-	before := digestOf(status)
+	status := apiobject.Status(set)
 	status["replicas"], status["readyReplicas"], status["availableReplicas"] = int64(len(mine)), usable, usable
-	if digestOf(status) == before {
-		return nil
-	}
-	set.Object["status"] = status
-	_, err := p.of(kindMachineSet, set.GetNamespace()).UpdateStatus(ctx, set, metav1.UpdateOptions{})
-	return again(err, "report on MachineSet "+set.GetName())
+	return p.report(ctx, kindMachineSet, set, status)
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,7 +55,7 @@ func (k *kubelet) annotate(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("cannot find the config of pool %s: %w", name, err)
 		}
-		config, _, _ := unstructured.NestedString(pool.Object, "status", "configuration", "name")
+		config := apiobject.Text(pool, "status", "configuration", "name")
 		with := configAnnotations(config, config)
 		with[annotationPivot], with[annotationState] = config, stateDone
 		if err := k.spoke.annotateNode(ctx, node.Name, with); err != nil {
@@ -120,8 +120,8 @@ func (p *operators) poolFor(w *world, n *corev1.Node) string {
 
 // roll changes the config of the pool's nodes, one at a time, unless the pool is paused.
 func (p *operators) roll(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
-	wanted, _, _ := unstructured.NestedString(pool.Object, "spec", "configuration", "name")
-	paused, _, _ := unstructured.NestedBool(pool.Object, "spec", "paused")
+	wanted := apiobject.Text(pool, "spec", "configuration", "name")
+	paused := apiobject.Truth(pool, "spec", "paused")
 	why := p.config.Trouble.DegradedPools[pool.GetName()]
 	busy := false
 	for _, n := range list {
@@ -168,8 +168,8 @@ func (p *operators) change(w *world, n *corev1.Node) map[string]string {
 }
 
 func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
-	wanted, _, _ := unstructured.NestedString(pool.Object, "spec", "configuration", "name")
-	paused, _, _ := unstructured.NestedBool(pool.Object, "spec", "paused")
+	wanted := apiobject.Text(pool, "spec", "configuration", "name")
+	paused := apiobject.Truth(pool, "spec", "paused")
 	var updated, usable, unavailable int64
 	var reasons []string
 	for _, n := range list {
@@ -190,11 +190,7 @@ func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unst
 		}
 	}
 	all := int64(len(list))
-	status, _, _ := unstructured.NestedMap(pool.Object, "status")
-	before := digestOf(status)
-	if status == nil {
-		status = fields{}
-	}
+	status := apiobject.Status(pool)
 	status["machineCount"], status["updatedMachineCount"], status["readyMachineCount"] = all, updated, usable
 	status["unavailableMachineCount"], status["degradedMachineCount"] = unavailable, int64(len(reasons))
 	status["observedGeneration"] = pool.GetGeneration()
@@ -216,20 +212,7 @@ func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unst
 	}
 	setCondition(status, w.now, "NodeDegraded", degraded, nodeReason, strings.Join(reasons, ", "))
 	setCondition(status, w.now, "Degraded", degraded, "", strings.Join(reasons, ", "))
-	if digestOf(status) == before {
-		return nil
-	}
-	pool.Object["status"] = status
-	_, err := p.of(kindPool, "").UpdateStatus(ctx, pool, metav1.UpdateOptions{})
-	return again(err, "report on pool "+pool.GetName())
-}
-
-func digestOf(status fields) string {
-	text, err := json.Marshal(status)
-	if err != nil {
-		return ""
-	}
-	return digest(string(text))
+	return p.report(ctx, kindPool, pool, status)
 }
 
 // setCondition puts a condition into a status, with the time of its last change.
@@ -237,13 +220,5 @@ func setCondition(status fields, at metav1.Time, kind, is, reason, message strin
 	next := condition(kind, is, reason, message, at)
 	next["lastTransitionTime"] = at.UTC().Format(time.RFC3339)
 	list, _ := status["conditions"].([]any)
-	i := slices.IndexFunc(list, func(entry any) bool { c, ok := entry.(fields); return ok && c["type"] == kind })
-	if i < 0 {
-		status["conditions"] = append(list, next)
-		return
-	}
-	if old := list[i].(fields); old["status"] == is {
-		next["lastTransitionTime"] = old["lastTransitionTime"]
-	}
-	list[i] = next
+	status["conditions"] = apiobject.SetCondition(list, next)
 }

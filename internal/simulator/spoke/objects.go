@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -160,4 +161,29 @@ func texts(list []string) []any {
 		out = append(out, text)
 	}
 	return out
+}
+
+// report writes an object's status where it is another than the object has. What was changed or is gone is left to the
+// next look.
+func (s *Spoke) report(ctx context.Context, k kind, u *unstructured.Unstructured, status fields) error {
+	if digestOf(apiobject.Status(u)) == digestOf(status) {
+		return nil
+	}
+	u.Object["status"] = status
+	_, err := s.of(k, u.GetNamespace()).UpdateStatus(ctx, u, metav1.UpdateOptions{})
+	return again(err, "report on "+k.name+" "+u.GetName())
+}
+
+// write writes an object but for its status; what is the work that it is done for.
+func (s *Spoke) write(ctx context.Context, k kind, u *unstructured.Unstructured, what string) error {
+	_, err := s.of(k, u.GetNamespace()).Update(ctx, u, metav1.UpdateOptions{})
+	return again(err, what+" "+k.name+" "+u.GetName())
+}
+
+func digestOf(status fields) string {
+	text, err := json.Marshal(status)
+	if err != nil {
+		return ""
+	}
+	return digest(string(text))
 }

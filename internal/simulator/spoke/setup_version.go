@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -86,7 +87,7 @@ func (s *Spoke) setUpOperators(ctx context.Context) error {
 	for _, name := range operatorNames {
 		_, degraded := s.config.Trouble.DegradedOperators[name]
 		well := slices.ContainsFunc(there.Items, func(u unstructured.Unstructured) bool {
-			return u.GetName() == name && conditionOf(&u, "Degraded")["status"] == "False" && conditionOf(&u, "Available")["status"] == "True" &&
+			return u.GetName() == name && apiobject.Condition(&u, "Degraded")["status"] == "False" && apiobject.Condition(&u, "Available")["status"] == "True" &&
 				s.isVersion(&u)
 		})
 		if well && !degraded || !s.cluster.MachineAPI && slices.Contains(machineOperators, name) {

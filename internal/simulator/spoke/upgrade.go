@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -41,8 +42,7 @@ func (p *operators) keepVersion(ctx context.Context, w *world) error {
 		return fmt.Errorf("read ClusterVersion: %w", err)
 	}
 	desired := textsOf(v, "spec", "desiredUpdate")
-	status, _, _ := unstructured.NestedMap(v.Object, "status")
-	before := digestOf(status)
+	status := apiobject.Status(v)
 	now, _, _ := unstructured.NestedString(status, "desired", "version")
 	if p.update == nil && now != p.versionOf("") { // it was begun by an earlier run
 		p.update = &update{version: now, since: w.now.Time}
@@ -68,12 +68,7 @@ func (p *operators) keepVersion(ctx context.Context, w *world) error {
 		}
 	}
 	status["observedGeneration"] = v.GetGeneration()
-	if digestOf(status) == before {
-		return nil
-	}
-	v.Object["status"] = status
-	_, err = p.of(kindClusterVersion, "").UpdateStatus(ctx, v, metav1.UpdateOptions{})
-	return again(err, "report on ClusterVersion")
+	return p.report(ctx, kindClusterVersion, v, status)
 }
 
 func textsOf(u *unstructured.Unstructured, path ...string) map[string]string {
@@ -105,7 +100,7 @@ func (p *operators) wanted(v *unstructured.Unstructured, desired map[string]stri
 			return found, ""
 		}
 	}
-	force, _, _ := unstructured.NestedBool(v.Object, "spec", "desiredUpdate", "force")
+	force := apiobject.Truth(v, "spec", "desiredUpdate", "force")
 	switch {
 	case image != "" && force && version != "":
 		return version, ""
@@ -220,12 +215,10 @@ func (p *operators) updateOperator(ctx context.Context, w *world, name, version 
 	if err != nil {
 		return ignoreGone(err)
 	}
-	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	status := apiobject.Status(o)
 	status["versions"] = []any{fields{"name": "operator", "version": version}}
 	setCondition(status, w.now, "Progressing", "False", "AsExpected", "")
-	o.Object["status"] = status
-	_, err = p.of(kindClusterOperator, "").UpdateStatus(ctx, o, metav1.UpdateOptions{})
-	return again(err, "update operator "+name)
+	return p.report(ctx, kindClusterOperator, o, status)
 }
 
 // updateNodes has the pools take the release's configs, and reports whether the control plane's
@@ -238,7 +231,7 @@ func (p *operators) updateNodes(ctx context.Context, w *world) (bool, error) {
 		p.mu.Lock()
 		p.configs[name] = p.update.version
 		p.mu.Unlock()
-		if wanted, _, _ := unstructured.NestedString(pool.Object, "spec", "configuration", "name"); wanted != name {
+		if wanted := apiobject.Text(pool, "spec", "configuration", "name"); wanted != name {
 			over = false
 			if err := p.render(ctx, pool, name); err != nil {
 				return false, err
@@ -248,15 +241,15 @@ func (p *operators) updateNodes(ctx context.Context, w *world) (bool, error) {
 		if pool.GetName() != master {
 			continue
 		}
-		is, _, _ := unstructured.NestedString(pool.Object, "status", "configuration", "name")
-		over = over && is == name && conditionOf(pool, "Updated")["status"] == "True"
+		is := apiobject.Text(pool, "status", "configuration", "name")
+		over = over && is == name && apiobject.Condition(pool, "Updated")["status"] == "True"
 	}
 	return over, nil
 }
 
 // render gives a pool a config of another name.
 func (p *operators) render(ctx context.Context, pool *unstructured.Unstructured, name string) error {
-	old, _, _ := unstructured.NestedString(pool.Object, "spec", "configuration", "name")
+	old := apiobject.Text(pool, "spec", "configuration", "name")
 	config, err := p.of(kindMachineConfig, "").Get(ctx, old, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read MachineConfig %s: %w", old, err)
@@ -274,8 +267,7 @@ func (p *operators) render(ctx context.Context, pool *unstructured.Unstructured,
 	if err := unstructured.SetNestedField(now.Object, name, "spec", "configuration", "name"); err != nil {
 		return err
 	}
-	_, err = p.of(kindPool, "").Update(ctx, now, metav1.UpdateOptions{})
-	return again(err, "render a config for pool "+pool.GetName())
+	return p.write(ctx, kindPool, now, "render a config for")
 }
 
 // runs notes the release of a node that has taken a config.
@@ -289,5 +281,5 @@ func (s *Spoke) runs(node, config string) {
 
 func dropCondition(status fields, kind string) {
 	list, _ := status["conditions"].([]any)
-	status["conditions"] = slices.DeleteFunc(list, func(each any) bool { c, is := each.(fields); return is && c["type"] == kind })
+	status["conditions"] = apiobject.DropCondition(list, kind)
 }

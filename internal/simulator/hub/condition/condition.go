@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
@@ -128,25 +128,17 @@ func SpecSynced(err error, good string) Condition {
 	return Condition{"SpecSynced", False, "BackendError", "The Spec could not be synced due to backend error: " + err.Error()}
 }
 
-func find(o *objects.Object, kind string) map[string]any {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, c := range list {
-		if m, ok := c.(map[string]any); ok && m["type"] == kind {
-			return m
-		}
-	}
-	return nil
-}
-
 // Of reads a condition of an object; a zero one where there is none.
-func Of(o *objects.Object, kind string) Condition {
-	written := find(o, kind)
+func Of(o *apiobject.Object, kind string) Condition {
+	written := apiobject.Condition(o, kind)
 	text := func(name string) string { s, _ := written[name].(string); return s }
 	return Condition{text("type"), text("status"), text("reason"), text("message")}
 }
 
 // Since is when the status of a condition changed last.
-func Since(o *objects.Object, kind string) any { return find(o, kind)["lastTransitionTime"] }
+func Since(o *apiobject.Object, kind string) any {
+	return apiobject.Condition(o, kind)["lastTransitionTime"]
+}
 
 // ClusterView is what the conditions of an AgentClusterInstall are derived from.
 type ClusterView struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 )
 
 // Kind is a kind of object that the controllers watch or write, by its name in hubapi.
@@ -38,9 +39,6 @@ func (k Kind) Optional() bool {
 	return k == hubapi.KindBareMetalHost || k == hubapi.KindAgentClassification
 }
 
-// Object is any object of the API server.
-type Object = unstructured.Unstructured
-
 // ToJSON encodes a value; "" where it cannot be encoded.
 func ToJSON(value any) string {
 	data, err := json.Marshal(value)
@@ -63,7 +61,7 @@ func SameJSON(a, b string) bool {
 // service reads objects into types of its own and writes them whole: what its
 // types leave out when it is zero is gone afterwards, even if a client had said
 // so on purpose, and what they always print is there.
-func AsPrinted(k Kind, o *Object) *Object {
+func AsPrinted(k Kind, o *apiobject.Object) *apiobject.Object {
 	o = o.DeepCopy()
 	spec, found, err := unstructured.NestedMap(o.Object, "spec")
 	if err != nil || !found {
@@ -117,32 +115,6 @@ func DropZero(fields map[string]any) {
 	}
 }
 
-// AddFinalizer reports whether it was not there yet.
-func AddFinalizer(o *Object, name string) bool {
-	list := o.GetFinalizers()
-	if slices.Contains(list, name) {
-		return false
-	}
-	o.SetFinalizers(append(list, name))
-	return true
-}
-
-// DropFinalizer reports whether it was there.
-func DropFinalizer(o *Object, name string) bool {
-	list := o.GetFinalizers()
-	if !slices.Contains(list, name) {
-		return false
-	}
-	o.SetFinalizers(slices.DeleteFunc(list, func(other string) bool { return other == name }))
-	return true
-}
-
-// Nested reads a text at a path; "" where there is none.
-func Nested(o *Object, path ...string) string {
-	text, _, _ := unstructured.NestedString(o.Object, path...)
-	return text
-}
-
 // DeploymentSpec is the spec of a ClusterDeployment.
 type DeploymentSpec struct {
 	hive.ClusterDeploymentSpec `json:",inline"`
@@ -157,7 +129,7 @@ type InstallSpec struct {
 }
 
 // Spec reads the spec of an object.
-func Spec[T any](o *Object) (T, error) {
+func Spec[T any](o *apiobject.Object) (T, error) {
 	var spec T
 	fields, _, err := unstructured.NestedMap(o.Object, "spec")
 	if err == nil {

@@ -21,12 +21,13 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
+	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/condition"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
 )
 
 // began reports whether the installation has begun, or ended: from then on its spec is frozen.
-func began(aci *objects.Object) bool {
+func began(aci *apiobject.Object) bool {
 	return slices.Contains([]string{hubapi.ReasonInstallationInProgress, hubapi.ReasonInstallationFailed, hubapi.ReasonInstallationCompleted,
 		hubapi.ReasonClusterInstalling}, condition.Of(aci, hubapi.ConditionCompleted).Reason)
 }
@@ -45,7 +46,7 @@ func defaultUserManaged(s *objects.InstallSpec) *bool {
 }
 
 // DefaultInstall fills in who manages the network, and reports whether it changed anything.
-func DefaultInstall(aci *objects.Object) (bool, error) {
+func DefaultInstall(aci *apiobject.Object) (bool, error) {
 	spec, err := objects.Spec[objects.InstallSpec](aci)
 	if err != nil || spec.Networking.UserManagedNetworking != nil || began(aci) {
 		return false, err
@@ -57,7 +58,7 @@ func DefaultInstall(aci *objects.Object) (bool, error) {
 	return true, unstructured.SetNestedField(aci.Object, *managed, "spec", "networking", "userManagedNetworking")
 }
 
-func specs[T any](old, now *objects.Object) (before, spec T, err error) {
+func specs[T any](old, now *apiobject.Object) (before, spec T, err error) {
 	if spec, err = objects.Spec[T](now); err == nil && old != nil {
 		before, err = objects.Spec[T](old)
 	}
@@ -68,7 +69,7 @@ func specs[T any](old, now *objects.Object) (before, spec T, err error) {
 }
 
 // ValidateInstall is the verdict on a new AgentClusterInstall, or a new version of an old one.
-func ValidateInstall(old, now *objects.Object) error {
+func ValidateInstall(old, now *apiobject.Object) error {
 	before, spec, err := specs[objects.InstallSpec](old, now)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func platformFault(s *objects.InstallSpec) string {
 }
 
 // frozen refuses what may not change once an installation has begun; empty is as good as absent.
-func frozen(old, now *objects.Object) error {
+func frozen(old, now *apiobject.Object) error {
 	free := []string{"clusterMetadata", "ignitionEndpoint"}
 	if reason := condition.Of(old, hubapi.ConditionCompleted).Reason; reason == hubapi.ReasonInstallationCompleted ||
 		reason == hubapi.ReasonInstallationFailed {
@@ -138,7 +139,7 @@ func frozen(old, now *objects.Object) error {
 	return nil
 }
 
-func changedFields(old, now *objects.Object, free []string) []string {
+func changedFields(old, now *apiobject.Object, free []string) []string {
 	before, after := specOf(old), specOf(now)
 	names := sets.KeySet(before).Union(sets.KeySet(after)).Delete(free...)
 	return slices.DeleteFunc(sets.List(names), func(name string) bool {
@@ -146,7 +147,7 @@ func changedFields(old, now *objects.Object, free []string) []string {
 	})
 }
 
-func specOf(o *objects.Object) map[string]any {
+func specOf(o *apiobject.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	prune(spec)
 	return spec
@@ -164,7 +165,7 @@ func prune(fields map[string]any) {
 }
 
 // ValidateInfraEnv is the verdict on an InfraEnv. Whether a cluster is installed is asked of installed.
-func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference) bool) error {
+func ValidateInfraEnv(old, now *apiobject.Object, installed func(*hubapi.Reference) bool) error {
 	before, spec, err := specs[agentinstall.InfraEnvSpec](old, now)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func ValidateInfraEnv(old, now *objects.Object, installed func(*hubapi.Reference
 }
 
 // ValidateAgent is the webhook's verdict on a change of an Agent.
-func ValidateAgent(old, now *objects.Object) error {
+func ValidateAgent(old, now *apiobject.Object) error {
 	before, spec, err := specs[agentinstall.AgentSpec](old, now)
 	if err != nil {
 		return err
@@ -199,8 +200,8 @@ func ValidateAgent(old, now *objects.Object) error {
 	if reflect.DeepEqual(before.ClusterDeploymentName, spec.ClusterDeploymentName) {
 		return nil
 	}
-	state := objects.Nested(old, "status", "debugInfo", "state")
-	cancels := spec.ClusterDeploymentName == nil && objects.Nested(old, "status", "kind") == agentinstall.AgentKindAdded
+	state := apiobject.Text(old, "status", "debugInfo", "state")
+	cancels := spec.ClusterDeploymentName == nil && apiobject.Text(old, "status", "kind") == agentinstall.AgentKindAdded
 	if busy := strings.HasPrefix(state, "preparing") || strings.HasPrefix(state, "installing"); busy && !cancels {
 		return apierrors.NewBadRequest("Attempted to change Spec.ClusterDeploymentName which is immutable during Agent installation.")
 	}
@@ -211,7 +212,7 @@ func ValidateAgent(old, now *objects.Object) error {
 const QueryErrorPrefix = "QUERYERROR"
 
 // ValidateClassification is the webhook's verdict on an AgentClassification.
-func ValidateClassification(old, now *objects.Object) error {
+func ValidateClassification(old, now *apiobject.Object) error {
 	before, spec, err := specs[agentinstall.AgentClassificationSpec](old, now)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func changeableDeployment() []string {
 const longestName = validation.DNS1123LabelMaxLength
 
 // ValidateDeployment is the verdict of Hive's webhook on a ClusterDeployment.
-func ValidateDeployment(old, now *objects.Object) error {
+func ValidateDeployment(old, now *apiobject.Object) error {
 	before, spec, err := specs[objects.DeploymentSpec](old, now)
 	if err != nil {
 		return err
@@ -259,7 +260,7 @@ func ValidateDeployment(old, now *objects.Object) error {
 }
 
 // lifeOfDeployment is what is wrong with the way from uninstalled to installed.
-func lifeOfDeployment(old, now *objects.Object, before, spec *objects.DeploymentSpec) (all field.ErrorList) {
+func lifeOfDeployment(old, now *apiobject.Object, before, spec *objects.DeploymentSpec) (all field.ErrorList) {
 	at := field.NewPath("spec")
 	if !spec.IsInstalled() {
 		if before.IsInstalled() {
@@ -278,7 +279,7 @@ func lifeOfDeployment(old, now *objects.Object, before, spec *objects.Deployment
 	return all
 }
 
-func validateNewDeployment(now *objects.Object, spec *objects.DeploymentSpec) error {
+func validateNewDeployment(now *apiobject.Object, spec *objects.DeploymentSpec) error {
 	if len(now.GetName()) > longestName {
 		return apierrors.NewBadRequest("Invalid cluster deployment name (.meta.name): " + validation.MaxLenError(longestName))
 	}
@@ -316,14 +317,14 @@ func invalid(name string, all field.ErrorList) error {
 }
 
 // withoutSelector leaves out the selector of Agents, which may be changed within a platform that may not.
-func withoutSelector(o *objects.Object) *objects.Object {
+func withoutSelector(o *apiobject.Object) *apiobject.Object {
 	o = o.DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "spec", "platform", "agentBareMetal", "agentSelector")
 	return o
 }
 
 // ValidateDeletion refuses to delete a ClusterDeployment that is protected.
-func ValidateDeletion(old *objects.Object) error {
+func ValidateDeletion(old *apiobject.Object) error {
 	protected := old.GetAnnotations()[hubapi.AnnotationProtectedDelete]
 	if on, _ := strconv.ParseBool(protected); !on { // what is neither is no protection
 		return nil

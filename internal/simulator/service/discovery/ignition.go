@@ -168,8 +168,7 @@ func versionOf(config string) string {
 
 // ArchiveSize is how many bytes a config takes in an image.
 func ArchiveSize(text string) int {
-	config := isowriter.Member{Name: "config.ign", Mode: isowriter.ModeFile | 0o644, Data: isowriter.BytesOf([]byte(text))}
-	return len(isowriter.Gzip(isowriter.Archive(config).Bytes()))
+	return len(isowriter.IgnitionArchive([]byte(text)))
 }
 
 // CloudSecret is the cloud.openshift.com entry of a pull secret.
