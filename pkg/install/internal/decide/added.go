@@ -16,7 +16,7 @@ import (
 // install one is another command.
 func (p *planner) notInstalled() {
 	change := "added to"
-	if p.desired.Options.Remove != nil {
+	if p.options.Remove != nil {
 		change = "removed from"
 	}
 	b := model.Blocker{
@@ -24,9 +24,9 @@ func (p *planner) notInstalled() {
 		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
 	}
 	if p.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", p.full(), Op(p.desired))
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", p.full, Op(p.desired))
 	} else {
-		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
+		b.Message += fmt.Sprintf("; %s is %s", p.full, strings.ToLower(string(p.cluster.State)))
 	}
 	if p.spec.Existing() != "" { // which no cluster can be made of
 		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
@@ -48,7 +48,7 @@ func (p *planner) addNodes() {
 		return
 	}
 	if p.spokeAnswers() && !(complete && len(p.newNodes()) == 0) {
-		p.take(nodes.Approvers(p.question()))
+		p.take(nodes.Approvers(p.question.About()))
 	}
 	if complete {
 		p.joinNodes()
@@ -63,7 +63,7 @@ func (p *planner) addNodes() {
 	}
 	if p.cluster.State == model.ClusterInstalled {
 		p.act(model.Action{
-			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name,
 			Reason: "the cluster is installed and takes no more hosts until it is told to",
 		})
 		return
@@ -73,7 +73,7 @@ func (p *planner) addNodes() {
 	var failed []*model.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+		have := p.roster.ByName[want.Name]
 		if slices.Contains(left, want) || slices.Contains(cannot, want) {
 			continue
 		}
@@ -100,7 +100,7 @@ func (p *planner) addNodes() {
 func (p *planner) incomplete(alone []*spec.Host) bool {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if membershipOf(p.matches.ByName[want.Name]) != member && !slices.Contains(alone, want) {
+		if membershipOf(p.roster.ByName[want.Name]) != member && !slices.Contains(alone, want) {
 			return true
 		}
 	}
@@ -120,7 +120,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		return
 	}
 	env := p.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != model.ImageReady || have == nil && p.matchesAnother(want.Name) {
+	if env == nil || env.Image.State != model.ImageReady || have == nil && p.roster.matchesAnother(want.Name) {
 		return
 	}
 	again := ""
@@ -145,14 +145,12 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 // install. Hosts that are nodes already are not among them.
 func (p *planner) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
-	for _, h := range p.matches.Part {
-		if h.Day2 && h.State == model.HostBlocked && p.matches.Names[h.ID] != "" && !slices.Contains(again, p.spec.Host(p.matches.Names[h.ID])) {
+	for _, h := range p.roster.Part {
+		if h.Day2 && h.State == model.HostBlocked && p.roster.Names[h.ID] != "" && !slices.Contains(again, p.spec.Host(p.roster.Names[h.ID])) {
 			newcomers = append(newcomers, h)
 		}
 	}
-	alone := *p
-	alone.cluster = nil
-	p.causes(alone.explain(newcomers))
+	p.causes(p.explain(newcomers, nil))
 }
 
 // notAdded ends the run once nothing is left but hosts that could not be added.
@@ -160,16 +158,16 @@ func (p *planner) notAdded(failed []*model.Host) {
 	var reasons, names []string
 	for _, h := range failed {
 		p.runningHost(h)
-		names = append(names, p.hostName(h))
-		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), cmp.Or(h.StatusInfo, h.Status)))
+		names = append(names, p.roster.Call(h))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", p.roster.Call(h), cmp.Or(h.StatusInfo, h.Status)))
 	}
-	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
+	if len(failed) > 0 && p.atRest() {
 		p.plan.Missing = names
 		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
 			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
-	p.otherwise("the service to check the hosts that are to be added")
+	p.otherwise("the service to check the hosts that are to be added", p.cluster.StatusSince)
 }
 
 // allAdded ends the run: every host of the file is part of the cluster, as far
@@ -177,12 +175,12 @@ func (p *planner) notAdded(failed []*model.Host) {
 func (p *planner) allAdded() {
 	p.plan.Missing = nil
 	for _, b := range p.degradations() {
-		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", p.name())})
+		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", p.name)})
 	}
-	for _, h := range p.matches.Part {
-		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
+	for _, h := range p.roster.Part {
+		ours := p.roster.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
 		if h.Day2 && membershipOf(h) == member && ours {
-			p.plan.Added = append(p.plan.Added, p.hostName(h))
+			p.plan.Added = append(p.plan.Added, p.roster.Call(h))
 		}
 	}
 	switch {
@@ -193,7 +191,7 @@ func (p *planner) allAdded() {
 	case len(p.plan.Added) == 0:
 		p.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
 	case !p.observed.Results.Kubeconfig:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Command("download kubeconfig", p.name()))
+		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Command("download kubeconfig", p.name))
 	default:
 		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Advicef(
 			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", p.kubeconfigFlag()))

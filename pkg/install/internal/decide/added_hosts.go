@@ -35,12 +35,12 @@ func (p *planner) addNode(h *model.Host, configure func()) {
 		return
 	}
 	if approved(h) {
-		p.waitHost(h, "to start installing", model.WhoService)
+		p.wait(p.roster.waitFor(h, "to start installing", model.WhoService))
 		return
 	}
-	scope := model.HostScope(p.hostID(h))
+	scope := model.HostScope(p.roster.id(h))
 	install := model.Action{
-		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.roster.Call(h),
 		Reason: "the host is ready to be added", Destructive: true,
 	}
 	if asksApproval(h) {
@@ -55,7 +55,7 @@ func (p *planner) leftAlone() []*spec.Host {
 	var alone []*spec.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if have := p.matches.ByName[want.Name]; membershipOf(have) != member && p.unaccounted(want, have) {
+		if have := p.roster.ByName[want.Name]; membershipOf(have) != member && p.unaccounted(want, have) {
 			alone = append(alone, want)
 		}
 	}
@@ -68,7 +68,7 @@ func (p *planner) leftAlone() []*spec.Host {
 // have registered again.
 func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 	cure := model.CureNow
-	if !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
+	if !p.atRest() {
 		cure = model.CurePerson
 	}
 	for i := range again.Blockers {
@@ -82,7 +82,7 @@ func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 		}
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
-			Field: p.hostField(want.Name) + "role", Hosts: []string{want.Name},
+			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
 			Remedy:  p.unlessMember(),
 		})
@@ -116,7 +116,7 @@ func (p *planner) unnamedNodes() unnamedNodes {
 		wanted = p.counts().total() - len(p.spec.Spec.Hosts)
 	}
 	var candidates []*model.Host
-	for _, h := range slices.Concat(p.matches.unknown, p.matches.unread) {
+	for _, h := range slices.Concat(p.roster.unknown, p.roster.unread) {
 		switch membershipOf(h) {
 		case member:
 			wanted--
@@ -140,12 +140,12 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 		}
 		p.addNode(h, func() {
 			if h.State == model.HostReady {
-				p.wipes(p.hostName(h), h)
+				p.wipes(p.roster.Call(h), h)
 			}
 		})
 	}
 	missing := u.missing
-	for _, h := range p.matches.pool {
+	for _, h := range p.roster.pool {
 		if missing > 0 && h.State == model.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
 			p.bind(h)
 			missing--
@@ -201,7 +201,7 @@ func (p *planner) lateImages(unnamed bool) {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := p.infraEnvPlans()
+	intended, err := p.infraEnvPlans(p.spec)
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
@@ -243,7 +243,7 @@ func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvP
 	case image.Alone != "":
 		p.block(model.Blocker{
 			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
-			Field:   p.hostField(image.Alone) + "match.infraEnv",
+			Field:   hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
 			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
 		})

@@ -15,7 +15,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (p *planner) explain(hosts []*model.Host) diagnose.Report {
+// explain makes few causes of the failing checks of hosts, and of a cluster unless that is nil.
+func (p *planner) explain(hosts []*model.Host, cluster *model.Cluster) diagnose.Report {
 	ignored := p.spec.Spec.IgnoreValidations
 	in := diagnose.Input{
 		Registered: len(hosts), Expected: p.counts().total(),
@@ -23,8 +24,8 @@ func (p *planner) explain(hosts []*model.Host) diagnose.Report {
 		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
-	if p.cluster != nil {
-		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, p.cluster.Validations)
+	if cluster != nil {
+		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, cluster.Validations)
 	}
 	for _, h := range hosts {
 		switch h.Role {
@@ -61,7 +62,7 @@ const usableDisk = "has-min-valid-disks"
 func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
 	name, id := "", ""
 	if h != nil {
-		name, id = p.hostName(h), h.ID
+		name, id = p.roster.Call(h), h.ID
 	}
 	for i := range list {
 		v := &list[i]
@@ -104,7 +105,7 @@ func (p *planner) clusterChecks() {
 		return
 	}
 	// What is wrong with hosts that are left out may be why something of the cluster fails.
-	report := p.explain(slices.Concat(p.matches.Part, p.matches.leftOut))
+	report := p.explain(slices.Concat(p.roster.Part, p.roster.leftOut), p.cluster)
 	if ready { // what fails now did not hold it up
 		report.Causes, report.Waits = nil, nil
 	}
@@ -139,12 +140,12 @@ func (p *planner) causes(report diagnose.Report) {
 // are left out, or the cause that not all hosts are ready.
 func (p *planner) silent(cause diagnose.Cause) bool {
 	if len(cause.Hosts) == 0 {
-		return cause.ID == diagnose.AllHosts && len(p.matches.leftOut) > 0
+		return cause.ID == diagnose.AllHosts && len(p.roster.leftOut) > 0
 	}
 	for _, name := range cause.Hosts {
-		named := func(h *model.Host) bool { return p.hostName(h) == name }
+		named := func(h *model.Host) bool { return p.roster.Call(h) == name }
 		mute := func(h *model.Host) bool { return named(h) && h.State == model.HostDisconnected }
-		if !slices.ContainsFunc(p.matches.Part, mute) && !slices.ContainsFunc(p.matches.leftOut, named) {
+		if !slices.ContainsFunc(p.roster.Part, mute) && !slices.ContainsFunc(p.roster.leftOut, named) {
 			return false
 		}
 	}
@@ -199,7 +200,7 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 
 // advice is a text of the catalogue with the names of what it is about.
 func (p *planner) advice(text model.Advice, hosts []string) model.Advice {
-	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+	return catalogue.Fill(text, catalogue.Names{Cluster: p.name, Hosts: hosts})
 }
 
 func causeKey(cause diagnose.Cause) string {

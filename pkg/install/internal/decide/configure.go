@@ -16,7 +16,7 @@ func (p *planner) configureCluster() {
 	want := setting.OfCluster(p.spec)
 	delete(want, model.SettingTags) // the service takes them at registration only
 	update := model.Action{
-		Key: "cluster/update", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/update", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name,
 		Reason: "the cluster differs from the file", Settings: model.Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
@@ -57,7 +57,7 @@ func (p *planner) overrides() {
 	}
 	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(model.Action{
-			Key: "cluster/overrides", Scope: model.ScopeCluster, Kind: model.SetOverrides, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/overrides", Scope: model.ScopeCluster, Kind: model.SetOverrides, Target: p.cluster.ID, Name: p.name,
 			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []model.Change{changeOf(d, "")},
 		})
 	}
@@ -66,7 +66,7 @@ func (p *planner) overrides() {
 // resend sends again the secrets that the service does not give back to be
 // compared. It can't be seen whether that was done: memory has it.
 func (p *planner) resend() {
-	if !p.desired.Options.ResendSecrets || !p.idle() {
+	if !p.options.ResendSecrets || !p.idle() {
 		return
 	}
 	send := func(scope model.Scope, kind model.Kind, target, infraEnv, name string, secrets model.Settings) {
@@ -80,7 +80,7 @@ func (p *planner) resend() {
 		})
 	}
 	pullSecret := model.Settings{model.SettingPullSecret: model.ValueOf(resent)}
-	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
+	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name, pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
 			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
@@ -89,7 +89,7 @@ func (p *planner) resend() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		secrets := setting.Secrets(setting.OfHost(want, "", nil))
-		if have := p.matches.ByName[want.Name]; have != nil && len(secrets) > 0 {
+		if have := p.roster.ByName[want.Name]; have != nil && len(secrets) > 0 {
 			send(model.HostScope(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
 	}
@@ -146,7 +146,7 @@ func (p *planner) ignored() {
 	settings := setting.IgnoredOf(p.spec)
 	for _, d := range setting.Differences(settings, p.cluster.Settings) {
 		p.act(model.Action{
-			Key: "cluster/ignore", Scope: model.ScopeCluster, Kind: model.IgnoreValidations, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/ignore", Scope: model.ScopeCluster, Kind: model.IgnoreValidations, Target: p.cluster.ID, Name: p.name,
 			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []model.Change{changeOf(d, "")},
 		})
 	}

@@ -30,11 +30,11 @@ func Decide(desired *model.Desired, observed *model.Observed, memory model.Memor
 
 // leaveAlone removes from the plan the actions on hosts with an unknown desired state, and reports why.
 func (p *planner) leaveAlone() {
-	if len(p.desired.Options.LeftAlone) == 0 {
+	if len(p.options.LeftAlone) == 0 {
 		return
 	}
 	alone := map[model.Scope]bool{}
-	for name := range p.desired.Options.LeftAlone {
+	for name := range p.options.LeftAlone {
 		alone[model.HostScope(name)] = true
 		if want := p.spec.Host(name); want != nil && want.Match.InfraEnv != "" {
 			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
@@ -42,20 +42,20 @@ func (p *planner) leaveAlone() {
 	}
 	p.plan.Actions = slices.DeleteFunc(p.plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
 	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b model.Blocker) bool { return alone[b.Scope] })
-	for _, name := range slices.Sorted(maps.Keys(p.desired.Options.LeftAlone)) {
-		if host := p.matches.ByName[name]; host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
+	for _, name := range slices.Sorted(maps.Keys(p.options.LeftAlone)) {
+		if host := p.roster.ByName[name]; host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
 			continue // it runs, and needs nothing of that any more
 		}
 		p.plan.Blockers = append(p.plan.Blockers, model.Blocker{
 			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
-			Message: p.desired.Options.LeftAlone[name], Hosts: []string{name},
+			Message: p.options.LeftAlone[name], Hosts: []string{name},
 		})
 	}
 }
 
 // decide depends on the state of the cluster.
 func (p *planner) decide() {
-	if p.desired.Options.Remove != nil {
+	if p.options.Remove != nil {
 		p.removeNodes()
 		return
 	}
@@ -68,7 +68,7 @@ func (p *planner) decide() {
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
 		p.importCluster()
-	case (p.desired.Options.AddNodes || p.spec.OnlyAdds()) && (p.cluster == nil || p.cluster.State.BeforeInstall()):
+	case (p.options.AddNodes || p.spec.OnlyAdds()) && (p.cluster == nil || p.cluster.State.BeforeInstall()):
 		p.notInstalled()
 	case p.cluster == nil:
 		p.register()
@@ -158,7 +158,7 @@ func (p *planner) beforeInstall() {
 	p.resend()
 	p.leaveOut()
 	p.start()
-	p.otherwise("the service to check the cluster and its hosts")
+	p.otherwise("the service to check the cluster and its hosts", p.cluster.StatusSince)
 }
 
 // attendsWithin is how long the service may take to look at a new cluster.
@@ -183,7 +183,7 @@ func Explain(desired *model.Desired, observed *model.Observed, host string) mode
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
 	p.explains = true
 	if have := observed.HostByID(host); have != nil {
-		p.only = p.hostName(have)
+		p.only = p.roster.Call(have)
 	}
 	if observed.Cluster == nil {
 		p.unbound()
@@ -212,7 +212,7 @@ func (p *planner) unbound() {
 		hosts = append(hosts, &p.observed.Hosts[i])
 		p.usable(hosts[i])
 	}
-	p.causes(p.explain(hosts))
+	p.causes(p.explain(hosts, p.cluster))
 }
 
 // narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.

@@ -31,11 +31,11 @@ func (p *planner) driftAfterStart() {
 		}
 	}
 	p.manifestDrift()
-	if !p.desired.Options.AddNodes { // hosts boot an image of their own then
+	if !p.options.AddNodes { // hosts boot an image of their own then
 		p.imageDrift(reported)
 	}
 	p.hostDrift()
-	if p.desired.Options.ResendSecrets {
+	if p.options.ResendSecrets {
 		p.warn(model.Warning{
 			Key: "drift/secrets", Scope: model.ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
 		})
@@ -103,9 +103,7 @@ func (p *planner) manifestDrift() {
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
 func (p *planner) imageDrift(reported map[model.Setting]bool) {
-	first := *p
-	first.spec = p.spec.AtInstall()
-	intended, err := first.infraEnvPlans()
+	intended, err := p.infraEnvPlans(p.spec.AtInstall())
 	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
 		return
 	}
@@ -129,7 +127,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 // networksAdded reports whether a difference is only that the networks of hosts that were added have come into an image
 // that the cluster was installed with.
 func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
-	whole, err := p.infraEnvPlans()
+	whole, err := p.infraEnvPlans(p.spec)
 	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image model.InfraEnvPlan) bool {
 		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
@@ -138,7 +136,7 @@ func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool 
 func (p *planner) hostDrift() {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+		have := p.roster.ByName[want.Name]
 		if have == nil || !have.Inventory.Known || membershipOf(have) == joining {
 			continue
 		}
@@ -153,7 +151,7 @@ func (p *planner) hostDrift() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name)+string(d.Setting), d, late)
+				p.driftOf(model.HostScope(want.Name), hostField(want.Name)+string(d.Setting), d, late)
 			}
 		}
 	}
@@ -223,7 +221,7 @@ func (p *planner) reachesHosts(d setting.Difference) bool {
 		return true
 	}
 	key := "cluster/" + string(d.Setting)
-	unseen := slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return !h.Inventory.Known })
+	unseen := slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return !h.Inventory.Known })
 	if _, enough := p.enoughHosts(); !enough || unseen {
 		p.wait(model.Wait{
 			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,

@@ -20,15 +20,15 @@ func (p *planner) failed() {
 	if p.finalized() { // what it waited for to the end
 		reasons[0] += p.unavailable()
 	}
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		if h.State != model.HostFailed || h.StatusInfo == failedWithCluster {
 			continue
 		}
-		name := p.hostName(h)
+		name := p.roster.Call(h)
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + p.roster.id(h) + "/failed", Scope: model.HostScope(p.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
 		})
 	}
@@ -37,19 +37,19 @@ func (p *planner) failed() {
 	if len(causes) == 0 {
 		causes = append(causes, model.Blocker{
 			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: p.cluster.StatusSince,
-			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", p.name()) + ", " + again,
+			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", p.name) + ", " + again,
 		})
 	}
 	p.plan.Blockers = append(p.plan.Blockers, causes...)
-	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", p.name())+", then "+p.cluster.StartOver())
+	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", p.name)+", then "+p.cluster.StartOver())
 }
 
 // finalized reports whether an install that failed had come to where only operators are
 // waited for. Services older than the stages of finalizing do not say so: there all the
 // nodes are done.
 func (p *planner) finalized() bool {
-	return !p.cluster.Progress.FinalizingSince.IsZero() || len(p.matches.Part) > 0 &&
-		!slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
+	return !p.cluster.Progress.FinalizingSince.IsZero() || len(p.roster.Part) > 0 &&
+		!slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
 }
 
 // failedWithCluster is what the service says of a host that did nothing wrong.
@@ -67,7 +67,7 @@ func (p *planner) cancelled() {
 // whyDegraded is what to type where an installed cluster is not what it should
 // be: what looks into it, and what adds the hosts that it lacks.
 func (p *planner) whyDegraded() model.Advice {
-	next := model.Command("why cluster", p.name())
+	next := model.Command("why cluster", p.name)
 	if len(p.plan.Missing) > 0 {
 		next += ", then {add-node -f FILE}"
 	}
@@ -95,8 +95,8 @@ func (p *planner) degradations() []model.Blocker {
 	}
 	var lost []string
 	workers, add := 0, model.Advice("add it: {add-node -f FILE}")
-	for _, h := range p.matches.Part {
-		name := p.hostName(h)
+	for _, h := range p.roster.Part {
+		name := p.roster.Call(h)
 		why := fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		switch {
 		case h.Day2 && h.State != model.HostAdded:
@@ -104,13 +104,13 @@ func (p *planner) degradations() []model.Blocker {
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, model.Command("logs host", name)+", then "+add)
+			wrong("host/"+p.roster.id(h), reasonHostFailed, model.HostScope(p.roster.id(h)), why, model.Command("logs host", name)+", then "+add)
 		case h.Role == spec.Worker:
 			workers++
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
-		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.ByName[host.Name] == nil {
+		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.roster.ByName[host.Name] == nil {
 			wrong("host/"+host.Name, "HostMissing", model.HostScope(host.Name), host.Name+" is missing", add)
 		}
 	}

@@ -23,12 +23,12 @@ func (p *planner) infraEnv(name string) *model.InfraEnv {
 
 // infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
 // hold the networks of others too, are not considered here.
-func (p *planner) infraEnvPlans() ([]model.InfraEnvPlan, error) {
+func (p *planner) infraEnvPlans(file *spec.Cluster) ([]model.InfraEnvPlan, error) {
 	have := p.observed.InfraEnvs
 	if p.cluster != nil && p.cluster.State.Installed() && !p.cluster.InstallCompleted.IsZero() {
 		have = slices.DeleteFunc(slices.Clone(have), func(e model.InfraEnv) bool { return e.ClusterID != "" && p.madeLate(&e) })
 	}
-	plans, err := infraenv.Plans(p.spec, have)
+	plans, err := infraenv.Plans(file, have)
 	for _, plan := range plans {
 		p.liveSystem(plan.Settings)
 	}
@@ -56,7 +56,7 @@ func (p *planner) envOf(host string) (model.InfraEnv, bool) {
 // imagesByHost are the names of the InfraEnvs that the hosts of the file boot.
 func (p *planner) imagesByHost() map[string]string {
 	names := map[string]string{}
-	intended, err := p.infraEnvPlans()
+	intended, err := p.infraEnvPlans(p.spec)
 	if err != nil {
 		return names // Decide reports it
 	}
@@ -99,7 +99,7 @@ func (p *planner) lateEnvOf(name string) *model.InfraEnv {
 // the images.
 func (p *planner) latePlans() []model.InfraEnvPlan {
 	if p.intended == nil {
-		p.intended, _ = p.infraEnvPlans()
+		p.intended, _ = p.infraEnvPlans(p.spec)
 	}
 	return p.intended
 }
@@ -138,7 +138,7 @@ func (p *planner) lateEnv(image model.InfraEnvPlan, intended []model.InfraEnvPla
 func (p *planner) imageField(image model.InfraEnvPlan, name model.Setting) (field string, own bool) {
 	word := "discovery." + string(name[strings.LastIndexByte(string(name), '.')+1:])
 	if host := p.spec.Host(image.Alone); host != nil && p.spec.Present(p.spec.HostField(host, word)) {
-		return p.hostField(host.Name) + word, true
+		return hostField(host.Name) + word, true
 	}
 	return string(name), false
 }
@@ -173,7 +173,7 @@ func (p *planner) liveSystem(settings model.Settings) {
 // updatedTo is the minor release that the cluster has been updated to, "" where it still runs the one that it was
 // installed with, or where the release is not known. The service does not compare the two.
 func (p *planner) updatedTo() string {
-	if !p.desired.Options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
+	if !p.options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
 		return ""
 	}
 	minor := func(version string) string {
@@ -199,7 +199,7 @@ func (p *planner) lateName(image model.InfraEnvPlan, intended []model.InfraEnvPl
 		first = 1 // the cluster was installed without any
 	}
 	for number := first + place; ; number += len(intended) {
-		name := infraenv.NameOf(p.name(), number)
+		name := infraenv.NameOf(p.name, number)
 		if env := p.infraEnv(name); p.spec.HostAloneIn(name) == nil && (env == nil || infraenv.Serves(&image, env)) {
 			return name, env
 		}
@@ -222,7 +222,7 @@ func (p *planner) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
 		}
 	}
 	for _, name := range image.Hosts {
-		h := p.matches.ByName[name]
+		h := p.roster.ByName[name]
 		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && p.toAdd(p.spec.Host(name)) {
 			return name + ", which was lost in the install, stays what it is there"
 		}

@@ -15,7 +15,7 @@ import (
 // hostUpdate is the action that makes a host what the file says, without settings if it is that already. ok is false if
 // that cannot be decided, which is reported.
 func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
-	field := p.hostField(want.Name)
+	field := hostField(want.Name)
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.diskChooser(want, have))
 	if err != nil {
 		p.block(model.Blocker{

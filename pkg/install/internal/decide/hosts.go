@@ -21,7 +21,7 @@ func (p *planner) hosts() {
 	p.held = !p.idle() || !p.unhindered()
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+		have := p.roster.ByName[want.Name]
 		switch {
 		case have == nil:
 			p.absent(want)
@@ -38,7 +38,7 @@ func (p *planner) hosts() {
 // ambiguous reports whether it is not clear which machine a host of the file is, or which host of the file a machine.
 // Nothing is written to either then.
 func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
-	for _, double := range p.matches.doubles[want.Name] {
+	for _, double := range p.roster.doubles[want.Name] {
 		p.block(model.Blocker{
 			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
@@ -46,20 +46,20 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 			Hosts:   []string{want.Name},
 		})
 	}
-	several := p.matches.several[have.ID]
+	several := p.roster.several[have.ID]
 	if len(several) > 0 {
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: p.hostField(want.Name) + "match",
+			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: hostField(want.Name) + "match",
 			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
 	}
-	return len(several) > 0 || len(p.matches.doubles[want.Name]) > 0
+	return len(several) > 0 || len(p.roster.doubles[want.Name]) > 0
 }
 
 // absent waits for a host of the file that the service has not seen.
 func (p *planner) absent(want *spec.Host) {
-	if !isReserved(want) && !p.imageReady(want) || p.matchesAnother(want.Name) {
+	if !isReserved(want) && !p.imageReady(want) || p.roster.matchesAnother(want.Name) {
 		return
 	}
 	wait := model.Wait{
@@ -88,17 +88,6 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 	}
 }
 
-// matchesAnother reports whether the machine of a host of the file has registered but was taken for another host, which
-// is reported there.
-func (p *planner) matchesAnother(name string) bool {
-	for _, names := range p.matches.several {
-		if slices.Contains(names, name) {
-			return true
-		}
-	}
-	return false
-}
-
 // unnamedAbsent waits for machines that the file counts without naming them.
 func (p *planner) unnamedAbsent() {
 	missing := p.unnamedMissing()
@@ -107,9 +96,9 @@ func (p *planner) unnamedAbsent() {
 	}
 	wait := model.Wait{
 		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.imageSince(),
-		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: model.Command("download iso", p.name()),
+		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: model.Command("download iso", p.name),
 	}
-	if len(p.matches.Part) >= p.counts().required() {
+	if len(p.roster.Part) >= p.counts().required() {
 		wait.Until = p.optionalEnds()
 	} else if p.enrolledTrouble() {
 		return
@@ -120,7 +109,7 @@ func (p *planner) unnamedAbsent() {
 // configureHost sets role, hostname, disks and the like.
 func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	if !have.Inventory.Known {
-		p.waitHost(have, "to send its inventory", model.WhoMachine)
+		p.wait(p.roster.waitFor(have, "to send its inventory", model.WhoMachine))
 		return
 	}
 	update, ok := p.hostUpdate(want, have)
@@ -133,7 +122,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	}
 	switch have.State {
 	case model.HostDiscovering:
-		p.waitHost(have, "to be checked", model.WhoService)
+		p.wait(p.roster.waitFor(have, "to be checked", model.WhoService))
 	case model.HostReady:
 		p.wipes(want.Name, have)
 	}
@@ -141,13 +130,13 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 
 // boundElsewhere reports whether the machine of a host of the file is bound to another cluster.
 func (p *planner) boundElsewhere(want *spec.Host) bool {
-	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
+	return slices.ContainsFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.roster.identifies(&want.Match, &h.Host) })
 }
 
 // elsewhere reports whether the machine that is waited for need not be expected, since it is bound to another cluster.
 // That blocks the install, unless it can do without the machine: then it is the wait that says so.
 func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
-	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.matches.identifies(&want.Match, &h.Host) })
+	i := slices.IndexFunc(p.observed.Elsewhere, func(h model.HostElsewhere) bool { return p.roster.identifies(&want.Match, &h.Host) })
 	if i < 0 {
 		return false
 	}
@@ -167,7 +156,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 	}
 	p.block(model.Blocker{
 		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
-		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
+		Field: hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true
 }
@@ -184,7 +173,7 @@ func (p *planner) enoughHosts() (missing []string, ok bool) {
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
 		switch {
-		case p.matches.ByName[host.Name] != nil:
+		case p.roster.ByName[host.Name] != nil:
 		case host.Role == spec.Worker:
 			missing = append(missing, host.Name)
 		default:
@@ -194,6 +183,6 @@ func (p *planner) enoughHosts() (missing []string, ok bool) {
 	for range p.unnamedMissing() {
 		missing = append(missing, "a worker")
 	}
-	enough := len(p.matches.Part) >= p.counts().required() && !p.now.Before(p.optionalEnds())
+	enough := len(p.roster.Part) >= p.counts().required() && !p.now.Before(p.optionalEnds())
 	return missing, len(missing) == 0 || enough
 }

@@ -23,7 +23,7 @@ func (p *planner) images() {
 		return
 	}
 	p.withdrawInfraEnvs()
-	intended, err := p.infraEnvPlans()
+	intended, err := p.infraEnvPlans(p.spec)
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
@@ -167,7 +167,7 @@ func (p *planner) anew() model.Advice {
 	if p.cluster.State.Installed() {
 		return "undo the change: the service gives up what it has with the cluster only"
 	}
-	return model.Command("delete cluster", p.name()) + ", and then the same command again, which makes it anew"
+	return model.Command("delete cluster", p.name) + ", and then the same command again, which makes it anew"
 }
 
 // barred reports whether a setting is excluded by what the service goes on with: from such a change on it refuses every
@@ -224,14 +224,14 @@ func (p *planner) runsOldImage(h *model.Host) bool {
 
 // anyOldImage reports whether a machine has still to be booted from what the image has become.
 func (p *planner) anyOldImage(env *model.InfraEnv) bool {
-	return slices.ContainsFunc(p.matches.Part, func(h *model.Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
+	return slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
 }
 
 // bootNewImage waits for a machine that runs an old image. Until it comes back
 // nothing is written to it: it may come back as another one.
 func (p *planner) bootNewImage(h *model.Host) {
 	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
-	id, name := p.hostID(h), p.hostName(h)
+	id, name := p.roster.id(h), p.roster.Call(h)
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
@@ -251,9 +251,9 @@ func (p *planner) newImage(update model.Action) {
 	switch {
 	case len(booted) == 0:
 		p.act(update)
-	case p.desired.Options.Reimage:
+	case p.options.Reimage:
 		p.act(update)
-		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + model.Command("download iso", p.name())})
+		p.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + model.Command("download iso", p.name)})
 	default:
 		p.block(model.Blocker{
 			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,
@@ -266,7 +266,7 @@ func (p *planner) newImage(update model.Action) {
 // one would have to boot again.
 func (p *planner) mayResend(env *model.InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
-	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
+	if len(booted) == 0 || p.options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
 		return true
 	}
 	p.warn(model.Warning{
@@ -305,9 +305,9 @@ func (p *planner) usableImage(env *model.InfraEnv) {
 // still run it: the hosts of an installed cluster run from their disks.
 func (p *planner) bootedFrom(id string) []string {
 	var names []string
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		if h.InfraEnvID == id && (!p.cluster.State.Installed() || membershipOf(h) == joining) {
-			names = append(names, p.hostName(h))
+			names = append(names, p.roster.Call(h))
 		}
 	}
 	slices.Sort(names)
@@ -319,7 +319,7 @@ func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
 	if image.Alone == "" && p.unnamedMissing() > 0 {
 		return true
 	}
-	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.matches.ByName[name] == nil })
+	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.roster.ByName[name] == nil })
 }
 
 // imageReady reports whether a host of the file can be booted, or for nil one that it does not name: there is an image
@@ -339,7 +339,7 @@ func (p *planner) isoCommand(host string) model.Advice {
 	if want := p.spec.Host(host); want != nil && want.Match.InfraEnv != "" {
 		return model.Command("download iso --infra-env", want.Match.InfraEnv)
 	}
-	return model.Command("download iso", p.name())
+	return model.Command("download iso", p.name)
 }
 
 // imageSince is when the first image could have been booted for this cluster.

@@ -14,13 +14,13 @@ func (p *planner) installed() {
 	if !p.spec.OnlyAdds() { // the user who installed it has its credentials
 		p.saveCredentials()
 	}
-	if p.desired.Options.AddNodes {
+	if p.options.AddNodes {
 		p.addNodes()
 	}
 	switch {
-	case !p.idle() || !p.unhindered() || len(p.plan.Waits) > 0 || p.plan.Verdict != "":
+	case !p.atRest() || p.plan.Verdict != "":
 		return
-	case p.desired.Options.AddNodes:
+	case p.options.AddNodes:
 		p.allAdded()
 		return
 	}
@@ -40,7 +40,7 @@ func (p *planner) saveCredentials() {
 
 // endInstalled ends the run with what the cluster has become.
 func (p *planner) endInstalled() {
-	next := model.Command("download kubeconfig", p.name())
+	next := model.Command("download kubeconfig", p.name)
 	if p.observed.Results.Kubeconfig {
 		next = model.Advicef("kubectl %s get nodes", p.kubeconfigFlag())
 	}
@@ -65,11 +65,11 @@ func (p *planner) endInstalled() {
 // recorded goes first of all that is done to an installed cluster: adding hosts
 // stands on it. Whether the cluster is installed does not depend on it.
 func (p *planner) recorded() {
-	if !p.cluster.Unrecorded || p.desired.Options.ReadOnly {
+	if !p.cluster.Unrecorded || p.options.ReadOnly {
 		return
 	}
 	p.plan.Actions = slices.Insert(p.plan.Actions, 0, model.Action{
-		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: p.cluster.ID, Name: p.name,
 		Reason: "the cluster is installed, and nobody else writes that down",
 	})
 }

@@ -16,9 +16,9 @@ func (p *planner) leaveOut() {
 	if _, held := p.cluster.Held(); held {
 		free = false
 	}
-	for _, h := range p.matches.leftOut {
-		name, scope := p.hostName(h), model.HostScope(p.hostName(h))
-		why, unwanted := p.desired.Options.Unwanted[name]
+	for _, h := range p.roster.leftOut {
+		name, scope := p.roster.Call(h), model.HostScope(p.roster.Call(h))
+		why, unwanted := p.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
 			p.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
 			continue
@@ -44,17 +44,19 @@ func (p *planner) leaveOut() {
 
 // against is what is wrong with a host, and the first advice on it.
 func (p *planner) against(h *model.Host) (why string, next model.Advice) {
-	alone := *p
-	alone.plan, alone.only = model.Plan{}, p.hostName(h)
-	alone.matches.Part, alone.matches.leftOut = []*model.Host{h}, nil
-	alone.usable(h)
-	alone.causes(alone.explain(alone.matches.Part))
+	alone := p.apart(func() {
+		p.usable(h)
+		whole, only := *p.roster, p.only
+		p.roster.Part, p.roster.leftOut, p.only = []*model.Host{h}, nil, p.roster.Call(h)
+		p.causes(p.explain(p.roster.Part, p.cluster))
+		*p.roster, p.only = whole, only
+	})
 	var texts []string
-	for _, b := range alone.plan.Blockers {
+	for _, b := range alone.Blockers {
 		texts, next = append(texts, b.Message), cmp.Or(next, b.Remedy)
 	}
-	for _, c := range alone.plan.Checks { // which are not known to hold anything up, and do
-		if len(alone.plan.Blockers) == 0 {
+	for _, c := range alone.Checks { // which are not known to hold anything up, and do
+		if len(alone.Blockers) == 0 {
 			texts, next = append(texts, c.Message), cmp.Or(next, c.Next)
 		}
 	}

@@ -27,7 +27,7 @@ func (p *planner) limit() {
 		}
 		return
 	}
-	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
+	if total := p.options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
 		plan.Fault = OutOfTime(p.desired, p.observed, plan, p.memory, fmt.Sprintf("not done after %s", total))
 		return
 	}
@@ -43,8 +43,8 @@ func (p *planner) limit() {
 	}
 	for i := range plan.Waits {
 		w := &plan.Waits[i]
-		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.StandingKey(), w.Since, p.desired.Options.UserTimeout) {
-			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), waitAdvice(w, p.name()))
+		if w.Who == model.WhoUser && w.Until.IsZero() && p.options.UserTimeout > 0 && p.over(w.StandingKey(), w.Since, p.options.UserTimeout) {
+			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.options.UserTimeout, w.For), waitAdvice(w, p.name))
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 	case model.CureAnswer:
 		return model.CodeNeedsUser, 0, true
 	case model.CurePerson:
-		return model.CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
+		return model.CodeNeedsUser, p.options.UserTimeout, p.options.UserTimeout > 0
 	}
 	return 0, 0, false
 }
@@ -96,7 +96,7 @@ func (p *planner) othersGoOn(b *model.Blocker) bool {
 	}
 	another := func(s model.Scope) bool { return s.Host() != b.Scope.Host() }
 	return slices.ContainsFunc(p.plan.Waits, func(w model.Wait) bool { return another(w.Scope) }) ||
-		p.desired.Options.UserTimeout > 0 && slices.ContainsFunc(p.plan.Blockers, func(other model.Blocker) bool {
+		p.options.UserTimeout > 0 && slices.ContainsFunc(p.plan.Blockers, func(other model.Blocker) bool {
 			return other.Cure == model.CurePerson && another(other.Scope)
 		})
 }
@@ -122,7 +122,7 @@ func (p *planner) reached(limit time.Time) bool {
 }
 
 func (p *planner) fault(code model.Code, message string, next model.Advice) *model.Fault {
-	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full(), Err: errors.New(message), Next: OrGiveUp(next, p.observed, &p.plan)}
+	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full, Err: errors.New(message), Next: OrGiveUp(next, p.observed, &p.plan)}
 }
 
 // OrGiveUp is advice with how what has begun of a removal is taken back.
@@ -154,7 +154,7 @@ func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
 	}
 	message := b.Message
 	if b.Field != "" {
-		if file, line, column := p.whole.Position(fieldByIndex(p.whole, b)); line > 0 {
+		if file, line, column := p.roster.whole.Position(fieldByIndex(p.roster.whole, b)); line > 0 {
 			message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 		}
 	}

@@ -32,11 +32,11 @@ const (
 
 // toBoot reports whether a host of the file has still to boot the discovery image.
 func (p *planner) toBoot(want *spec.Host) bool {
-	have := p.matches.ByName[want.Name]
+	have := p.roster.ByName[want.Name]
 	switch {
 	case p.cluster.State.BeforeInstall():
 		return (have == nil || waitsForBoot(have)) && p.imageReady(want)
-	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
+	case p.cluster.State == model.ClusterAddingHosts && p.options.AddNodes:
 		if !p.toAdd(want) {
 			return false
 		}
@@ -55,13 +55,13 @@ func waitsForBoot(h *model.Host) bool {
 // pastBoot reports whether a host must not boot the discovery image again: it runs from its disk or is about to, or
 // nothing more is installed.
 func (p *planner) pastBoot(want *spec.Host) bool {
-	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
-	have := p.matches.ByName[want.Name]
+	over := p.cluster.State.Installed() && !p.options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
+	have := p.roster.ByName[want.Name]
 	switch {
 	case p.toBoot(want):
 		return false
 	case have == nil:
-		return over && !p.later(want.Name) // which was never booted for the install
+		return over && !p.roster.later(want.Name) // which was never booted for the install
 	case over:
 		return true
 	}
@@ -132,7 +132,7 @@ func (b *booting) act(kind model.Kind, reason string) {
 // asksNext names, in a look that writes nothing, what the BMC is asked next: only what asks it learns its answer.
 func (b *booting) asksNext(action model.Action) {
 	verb := "create cluster"
-	if b.desired.Options.AddNodes {
+	if b.options.AddNodes {
 		verb = "add-node"
 	}
 	b.waiting.Who, b.waiting.Next = model.WhoUser, model.Advice("{"+verb+" -f FILE}")
@@ -257,16 +257,16 @@ func (b *booting) off() {
 // on is a machine that is on. With our image in the drive it boots, no matter who switched it on. Otherwise it runs
 // something else that may still be needed.
 func (b *booting) on() {
-	first := b.matches.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
+	first := b.roster.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
 	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
 	switch {
 	case b.state.OurMedia || read:
 		b.boots()
-	case first && len(b.matches.unread) > 0: // a host that just called may be this one
+	case first && len(b.roster.unread) > 0: // a host that just called may be this one
 		b.wait("to be told from hosts that have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
 		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
-	case b.desired.Options.RebootRunning:
+	case b.options.RebootRunning:
 		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
 	default:
 		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
@@ -403,7 +403,7 @@ func (p *planner) phaseOf(want *spec.Host) model.Phase {
 		return model.PhaseToBoot
 	case p.pastBoot(want):
 		return model.PhaseLeavesDisc
-	case p.matches.ByName[want.Name] != nil:
+	case p.roster.ByName[want.Name] != nil:
 		return model.PhaseRunsImage
 	}
 	return model.PhaseUnknown
@@ -421,7 +421,7 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 	}
 	phases = map[string]model.Phase{}
 	if desired.Options.Remove != nil {
-		return nodes.ToSwitchOff(p.question(p.everybody()...)), phases
+		return nodes.ToSwitchOff(p.question.About(p.roster.everybody(p.observed)...)), phases
 	}
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]

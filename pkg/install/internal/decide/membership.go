@@ -42,7 +42,7 @@ func membershipOf(h *model.Host) membership {
 // toAdd reports whether a host of the file is to be brought into the installed cluster and has still to boot the image
 // for that.
 func (p *planner) toAdd(want *spec.Host) bool {
-	have := p.matches.ByName[want.Name]
+	have := p.roster.ByName[want.Name]
 	return membershipOf(have) == outside && !p.unaccounted(want, have)
 }
 
@@ -56,7 +56,7 @@ func started(h *model.Host) bool {
 // only adds does not say: the service has to, and where it has no records at all, something else has installed the
 // cluster.
 func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
-	if want.Role == spec.Worker || p.spec.Imported() || p.desired.Options.AcceptControlPlane {
+	if want.Role == spec.Worker || p.spec.Imported() || p.options.AcceptControlPlane {
 		return false
 	}
 	if have != nil && (tookPart(have) || started(have)) {
@@ -66,7 +66,7 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 	if want.Role == spec.Arbiter {
 		role, total, installed = spec.Arbiter, model.SettingArbiters, p.counts().arbiters
 	}
-	none := !slices.ContainsFunc(p.matches.Part, tookPart)
+	none := !slices.ContainsFunc(p.roster.Part, tookPart)
 	var counted int
 	switch err := p.cluster.Settings[total].Decode(&counted); {
 	case p.spec.OnlyAdds() && (none || err != nil || counted == 0):
@@ -81,7 +81,7 @@ func (p *planner) unaccounted(want *spec.Host, have *model.Host) bool {
 // the service still knows them.
 func (p *planner) recordsOf(role spec.Role) int {
 	records := 0
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		is := h.Role
 		if is == spec.Auto || is == "" {
 			is = h.Suggested

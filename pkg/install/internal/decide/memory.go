@@ -33,7 +33,7 @@ func (p *planner) remember() {
 			switch {
 			case !p.rests(r):
 				kept = append(kept, a)
-			case p.desired.Options.Unattended:
+			case p.options.Unattended:
 				p.plan.TryAgain(r)
 			}
 		case stubborn && p.rests(r):
@@ -162,7 +162,7 @@ func (p *planner) deleted() {
 		within = goneWithin
 	}
 	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
-		p.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full() + " again"})
+		p.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full + " again"})
 		return
 	}
 	b := model.Blocker{
@@ -170,7 +170,7 @@ func (p *planner) deleted() {
 		Message: "somebody deleted the cluster meanwhile; nothing was written since",
 		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
 	}
-	if p.desired.Options.AddNodes && !p.spec.Imported() || p.desired.Options.Adopt != "" {
+	if p.options.AddNodes && !p.spec.Imported() || p.options.Adopt != "" {
 		b.Remedy = "{get clusters}"
 	}
 	p.block(b)

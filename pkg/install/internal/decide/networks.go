@@ -54,7 +54,7 @@ func (p *planner) networksOfHosts() (have []hostNetwork) {
 	if _, enough := p.enoughHosts(); !enough {
 		return nil
 	}
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		if h.Role == spec.Worker {
 			continue
 		}
@@ -66,7 +66,7 @@ func (p *planner) networksOfHosts() (have []hostNetwork) {
 			if i < 0 {
 				have, i = append(have, hostNetwork{prefix: prefix}), len(have)
 			}
-			if name := p.hostName(h); !slices.Contains(have[i].hosts, name) {
+			if name := p.roster.Call(h); !slices.Contains(have[i].hosts, name) {
 				have[i].hosts = append(have[i].hosts, name)
 			}
 		}

@@ -17,44 +17,13 @@ func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 	return (desired.Options.AddNodes || desired.Options.Remove != nil) && c != nil && c.State.Installed()
 }
 
-// question is what package nodes is asked about hosts.
-func (p *planner) question(hosts ...nodes.Host) nodes.Question {
-	return nodes.Question{Desired: p.desired, Observed: p.observed, Memory: p.memory, Now: p.now, Hosts: hosts}
-}
-
-// everybody are the hosts of the file, and those that the service has beside them.
-func (p *planner) everybody() []nodes.Host {
-	var all []nodes.Host
-	for i := range p.whole.Spec.Hosts {
-		want := &p.whole.Spec.Hosts[i]
-		all = append(all, nodes.Host{Name: want.Name, Want: want, Have: p.matches.ByName[want.Name]})
-	}
-	for i := range p.observed.Hosts {
-		if have := &p.observed.Hosts[i]; p.matches.Names[have.ID] == "" && !boundToAnother(p.observed, have) {
-			all = append(all, nodes.Host{Have: have})
-		}
-	}
-	return all
-}
-
-func (p *planner) take(a nodes.Answer) {
-	for _, x := range a.Actions {
-		p.act(x)
-	}
-	p.plan.Waits = append(p.plan.Waits, a.Waits...)
-	p.plan.Blockers = append(p.plan.Blockers, a.Blockers...)
-	p.plan.Warnings = append(p.plan.Warnings, a.Warnings...)
-	p.plan.Requests = append(p.plan.Requests, a.Requests...)
-	p.plan.Questions = append(p.plan.Questions, a.Questions...)
-}
-
 // spokeIsMeant reports whether hosts may be added as far as the installed cluster itself can
 // say: that it does not answer keeps none from booting.
 func (p *planner) spokeIsMeant() bool {
 	if p.observed.Spoke == nil {
 		return true
 	}
-	answer := nodes.Reached(p.question())
+	answer := nodes.Reached(p.question.About())
 	if len(p.newNodes()) == 0 { // those that are on their way are waited for as it is
 		answer.Waits = nil
 	}
@@ -72,7 +41,7 @@ func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
 	under := false
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+		have := p.roster.ByName[want.Name]
 		switch of := membershipOf(have); {
 		case slices.Contains(again, want):
 		case of == outside, of == joining:
@@ -80,7 +49,7 @@ func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
 			under = under || have != nil && started(have)
 		}
 	}
-	answer := nodes.Ahead(p.question(hosts...))
+	answer := nodes.Ahead(p.question.About(hosts...))
 	under = under || len(answer.Blockers) > 0 && p.isJoining()
 	var not []*spec.Host
 	for i := range answer.Blockers {
@@ -97,24 +66,24 @@ func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
 
 // isJoining reports whether a host that was added of late is no node yet that takes work.
 func (p *planner) isJoining() bool {
-	late, _ := nodes.Late(p.question(p.newNodes()...))
-	return len(nodes.Join(p.question(late...)).Ready) < len(late)
+	late, _ := nodes.Late(p.question.About(p.newNodes()...))
+	return len(nodes.Join(p.question.About(late...)).Ready) < len(late)
 }
 
 // registeredAgain are the hosts of the file that are nodes already, and have registered with the
 // service once more, and what a person has to know about them.
 func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
-	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
+	if !p.spokeAnswers() || !nodes.IsMeant(p.question.About()) {
 		return nil, told
 	}
 	var hosts []nodes.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if have := p.matches.ByName[want.Name]; membershipOf(have) == joining && have.Day2 {
+		if have := p.roster.ByName[want.Name]; membershipOf(have) == joining && have.Day2 {
 			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
-	hosts, told = nodes.Again(p.question(hosts...))
+	hosts, told = nodes.Again(p.question.About(hosts...))
 	for _, h := range hosts {
 		again = append(again, h.Want)
 	}
@@ -126,7 +95,7 @@ func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
 func (p *planner) recordedOtherwise(others bool) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+		have := p.roster.ByName[want.Name]
 		if !p.isAnother(want, have) {
 			continue
 		}
@@ -149,18 +118,18 @@ func (p *planner) joinNodes() {
 	if !p.spokeAnswers() {
 		return
 	}
-	hosts, gone := nodes.Late(p.question(p.newNodes()...))
+	hosts, gone := nodes.Late(p.question.About(p.newNodes()...))
 	p.take(gone)
 	for _, w := range gone.Warnings {
 		p.plan.Missing = append(p.plan.Missing, w.Scope.Host())
 	}
-	answer := nodes.Join(p.question(hosts...))
+	answer := nodes.Join(p.question.About(hosts...))
 	p.take(answer)
 	p.plan.Ready = answer.Ready
-	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !p.idle() || len(p.plan.Waits) > 0 || !p.unhindered() {
+	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !p.atRest() {
 		return
 	}
-	settled, worse := nodes.Settle(p.question(hosts...))
+	settled, worse := nodes.Settle(p.question.About(hosts...))
 	p.take(settled)
 	if len(worse) > 0 {
 		p.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "kubectl get clusteroperators")
@@ -170,15 +139,15 @@ func (p *planner) joinNodes() {
 // markNodes gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
 // were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
 func (p *planner) markNodes() {
-	if !p.spokeAnswers() || !nodes.IsMeant(p.question()) {
+	if !p.spokeAnswers() || !nodes.IsMeant(p.question.About()) {
 		return
 	}
 	fresh := p.newNodes()
 	var old []nodes.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
-		clear := len(p.matches.doubles[want.Name]) == 0 && have != nil && len(p.matches.several[have.ID]) == 0
+		have := p.roster.ByName[want.Name]
+		clear := len(p.roster.doubles[want.Name]) == 0 && have != nil && len(p.roster.several[have.ID]) == 0
 		if !clear || membershipOf(have) != member || p.isAnother(want, have) {
 			continue
 		}
@@ -186,11 +155,11 @@ func (p *planner) markNodes() {
 			old = append(old, nodes.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
-	answer := nodes.Marks(p.question(old...))
+	answer := nodes.Marks(p.question.About(old...))
 	for i := 0; i < len(answer.Actions); {
 		a := answer.Actions[i]
 		refused, was := p.memory.Refused[a.Key]
-		unattended := p.desired.Options.Unattended
+		unattended := p.options.Unattended
 		if !was || refused.Inputs != a.Fingerprint() || unattended && !p.rests(refused) {
 			i++
 			continue
@@ -222,16 +191,16 @@ func (p *planner) newNodes() []nodes.Host {
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		if have := p.matches.ByName[want.Name]; fresh(have) && !p.isAnother(want, have) {
+		if have := p.roster.ByName[want.Name]; fresh(have) && !p.isAnother(want, have) {
 			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
 	if !p.spec.Spec.AcceptUnknownHosts {
 		return hosts
 	}
-	for _, have := range p.matches.unknown {
+	for _, have := range p.roster.unknown {
 		if fresh(have) {
-			hosts = append(hosts, nodes.Host{Name: p.hostName(have), Have: have})
+			hosts = append(hosts, nodes.Host{Name: p.roster.Call(have), Have: have})
 		}
 	}
 	return hosts
@@ -251,9 +220,9 @@ func JudgeRequests(desired *model.Desired, observed *model.Observed, memory mode
 	var hosts []nodes.Host
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
-		if slices.Contains(of, p.hostName(h)) || slices.Contains(of, h.Hostname) || slices.Contains(of, h.ID) {
-			hosts = append(hosts, nodes.Host{Name: p.hostName(h), Want: p.spec.Host(p.matches.Names[h.ID]), Have: h})
+		if slices.Contains(of, p.roster.Call(h)) || slices.Contains(of, h.Hostname) || slices.Contains(of, h.ID) {
+			hosts = append(hosts, nodes.Host{Name: p.roster.Call(h), Want: p.spec.Host(p.roster.Names[h.ID]), Have: h})
 		}
 	}
-	return nodes.Judge(p.question(hosts...))
+	return nodes.Judge(p.question.About(hosts...))
 }

@@ -19,36 +19,36 @@ func (p *planner) others() {
 		case other.IsKept():
 			p.warn(model.Warning{
 				Key: "cluster/kept/" + other.ID, Scope: model.ScopeCluster, Reason: "KeptElsewhere",
-				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need the same DNS names", p.full(), other.ID, other.Status),
+				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need the same DNS names", p.full, other.ID, other.Status),
 				Next:    "give one of the two another name",
 			})
-		case p.desired.Options.Run != "" && other.Run == p.desired.Options.Run && other.Empty:
+		case p.options.Run != "" && other.Run == p.options.Run && other.Empty:
 			p.act(model.Action{
-				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: p.name(),
+				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: p.name,
 				Reason: "another run registered the same cluster earlier; this run's is still empty", Destructive: true,
 			})
 		default:
 			p.warn(model.Warning{
 				Key: "cluster/duplicate/" + other.ID, Scope: model.ScopeCluster, Reason: "DuplicateCluster",
-				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full(), other.ID, other.Status),
+				Message: fmt.Sprintf("there is a second cluster %s made by oaictl: %s (%s)", p.full, other.ID, other.Status),
 				Next:    model.Command("delete cluster", other.ID),
 			})
 		}
 	}
 	switch {
-	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.desired.Options.Adopt && !p.cluster.Unmarked:
+	case p.cluster != nil && !p.cluster.Owned && p.cluster.ID != p.options.Adopt && !p.cluster.Unmarked:
 		foreign = append(foreign, p.cluster.ClusterRef)
 		p.foreign(foreign)
 	case p.observed.Unproven:
 		p.block(model.Blocker{
 			Key: "cluster/unproven", Scope: model.ScopeCluster, Reason: model.ReasonUnproven, Cure: model.CureOwner,
-			Message: fmt.Sprintf("the service's cluster %s does not carry the mark of this owner, and is left alone", p.desired.Options.Adopt),
+			Message: fmt.Sprintf("the service's cluster %s does not carry the mark of this owner, and is left alone", p.options.Adopt),
 			Remedy:  "{get clusters}",
 		})
-	case p.cluster == nil && p.desired.Options.Adopt != "":
+	case p.cluster == nil && p.options.Adopt != "":
 		p.block(model.Blocker{
 			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "AdoptNotFound", Cure: model.CureOwner,
-			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full(), p.desired.Options.Adopt),
+			Message: fmt.Sprintf("there is no cluster %s with the id %s to adopt", p.full, p.options.Adopt),
 			Remedy:  "{get clusters}",
 		})
 	case p.cluster == nil && len(foreign) > 0:
@@ -60,14 +60,14 @@ func (p *planner) others() {
 func (p *planner) register() {
 	settings := setting.OfCluster(p.spec)
 	p.act(model.Action{
-		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name(),
-		Reason: "there is no cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
+		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: p.name,
+		Reason: "there is no cluster " + p.full, Settings: settings, Changes: allChanges(settings),
 	})
 }
 
 // remark gives a record that carries a former mark of its owner the one that it has now, once the service takes that.
 func (p *planner) remark() {
-	options := &p.desired.Options
+	options := p.options
 	takes := p.cluster.MarkedAnytime || p.cluster.State.BeforeInstall() || p.cluster.State == model.ClusterAddingHosts
 	if !options.Exact || options.Run == "" || p.cluster.Run != options.FormerRun || options.FormerRun == options.Run || !takes {
 		return
@@ -75,7 +75,7 @@ func (p *planner) remark() {
 	tags, change := p.ownMark()
 	change.From, change.To = model.RunTagPrefix+options.FormerRun, model.RunTagPrefix+options.Run
 	p.act(model.Action{
-		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name,
 		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{model.SettingTags: tags}, Changes: []model.Change{change},
 	})
 }
@@ -84,7 +84,7 @@ func (p *planner) remark() {
 // Before that, the mark is written together with the settings.
 func (p *planner) adopt() {
 	p.remark()
-	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.desired.Options.Adopt {
+	if p.cluster.Owned || p.cluster.Unmarked || p.cluster.ID != p.options.Adopt {
 		return
 	}
 	if !p.cluster.MarkedAnytime && p.cluster.State != model.ClusterAddingHosts {
@@ -96,7 +96,7 @@ func (p *planner) adopt() {
 	}
 	tags, change := p.ownMark()
 	p.act(model.Action{
-		Key: "cluster/adopt", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/adopt", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name,
 		Reason: "--adopt takes it over", Settings: model.Settings{model.SettingTags: tags}, Changes: []model.Change{change},
 	})
 }
@@ -120,7 +120,7 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	if len(clusters) == 1 {
 		id = clusters[0].ID
 	}
-	if p.desired.Options.AddNodes {
+	if p.options.AddNodes {
 		verb = "add-node"
 	}
 	remedy := model.Command(verb, "-f", cmp.Or(p.spec.File(), "FILE"), "--adopt", id)
@@ -129,7 +129,7 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 	}
 	p.block(model.Blocker{
 		Key: "cluster/foreign", Scope: model.ScopeCluster, Reason: "ForeignCluster", Cure: model.CureOwner,
-		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full(), strings.Join(labels, ", ")),
+		Message: fmt.Sprintf("the service has a cluster %s that oaictl did not make: %s", p.full, strings.Join(labels, ", ")),
 		Remedy:  remedy,
 	})
 }
@@ -138,22 +138,22 @@ func (p *planner) foreign(clusters []model.ClusterRef) {
 // is nothing about it to install.
 func (p *planner) importCluster() {
 	switch {
-	case !p.desired.Options.AddNodes:
+	case !p.options.AddNodes:
 		p.block(model.Blocker{
 			Key: "cluster/import", Scope: model.ScopeCluster, Reason: "InstalledElsewhere", Cure: model.CureNow, Field: "spec.import",
-			Message: "the file says that " + p.full() + " is installed already, so there is nothing to install", Remedy: "{add-node -f FILE}",
+			Message: "the file says that " + p.full + " is installed already, so there is nothing to install", Remedy: "{add-node -f FILE}",
 		})
 	case p.cluster == nil:
 		settings := setting.OfCluster(p.spec)
 		p.act(model.Action{
-			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: p.name(),
-			Reason: "the service does not know the installed cluster " + p.full(), Settings: settings, Changes: allChanges(settings),
+			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: p.name,
+			Reason: "the service does not know the installed cluster " + p.full, Settings: settings, Changes: allChanges(settings),
 		})
 	case p.cluster.Unmarked:
 		p.markImported()
 	default:
 		p.clusterChecks()
-		p.otherwise("the service to take in the installed cluster")
+		p.otherwise("the service to take in the installed cluster", p.cluster.StatusSince)
 	}
 }
 
@@ -168,7 +168,7 @@ func (p *planner) markImported() {
 		settings[model.SettingPullSecret] = model.ValueOf(resent)
 	}
 	p.act(model.Action{
-		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name(),
+		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: p.cluster.ID, Name: p.name,
 		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []model.Change{{Field: string(model.SettingTags), To: "oaictl"}},
 	})
 }

@@ -23,11 +23,11 @@ func (p *planner) removeNodes() {
 		})
 		return
 	}
-	p.take(nodes.Reached(p.question()))
+	p.take(nodes.Reached(p.question.About()))
 	if len(p.plan.Waits)+len(p.plan.Blockers) > 0 {
 		return
 	}
-	answer := nodes.Remove(p.question(p.everybody()...))
+	answer := nodes.Remove(p.question.About(p.roster.everybody(p.observed)...))
 	p.take(answer)
 	p.plan.Removals = answer.Removals
 	left := slices.ContainsFunc(answer.Removals, func(r model.NodeRemoval) bool { return len(r.Left) > 0 })
@@ -40,5 +40,5 @@ func (p *planner) removeNodes() {
 // NodesToRemove are the names of the nodes that are to be removed.
 func NodesToRemove(desired *model.Desired, observed *model.Observed) []string {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
-	return nodes.ToRemove(p.question(p.everybody()...))
+	return nodes.ToRemove(p.question.About(p.roster.everybody(p.observed)...))
 }

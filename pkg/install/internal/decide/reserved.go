@@ -27,6 +27,6 @@ func (p *planner) awaitReserved(want *spec.Host, wait model.Wait) {
 	}
 	p.block(model.Blocker{
 		Key: "host/" + want.Name + "/reserved", Scope: model.HostScope(want.Name), Reason: "AgentNotFound", Cure: model.CurePerson,
-		Field: p.hostField(want.Name) + "match.agent", Message: want.Name + ": " + what, Remedy: remedy, Hosts: []string{want.Name},
+		Field: hostField(want.Name) + "match.agent", Message: want.Name + ": " + what, Remedy: remedy, Hosts: []string{want.Name},
 	})
 }

@@ -26,7 +26,7 @@ func (p *planner) running() {
 	case model.ClusterFinalizing:
 		p.finalizing()
 	}
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		if !h.Day2 && !h.Unbound() {
 			p.runningHost(h)
 		}
@@ -39,7 +39,7 @@ func (p *planner) running() {
 	}
 	// A host that takes too long may well wait for another host that is blocked: that blocker goes first.
 	slices.SortStableFunc(p.plan.Blockers, func(a, b model.Blocker) int { return cmp.Compare(bit(slow(a)), bit(slow(b))) })
-	p.otherwise("the service to go on with the installation")
+	p.otherwise("the service to go on with the installation", p.cluster.StatusSince)
 }
 
 func (p *planner) finalizing() {
@@ -80,7 +80,7 @@ func (p *planner) unavailable() string {
 
 // runningHost says what a host of a running install waits for.
 func (p *planner) runningHost(h *model.Host) {
-	name := p.hostName(h)
+	name := p.roster.Call(h)
 	switch h.State {
 	case model.HostNeedsUser:
 		p.bootOrder(h)
@@ -88,7 +88,7 @@ func (p *planner) runningHost(h *model.Host) {
 		p.disconnected(h)
 	case model.HostFailed:
 		p.warn(model.Warning{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed,
+			Key: "host/" + p.roster.id(h) + "/failed", Scope: model.HostScope(p.roster.id(h)), Reason: reasonHostFailed,
 			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: model.Command("logs host", name),
 		})
 	case model.HostInstalled, model.HostAdded, model.HostCancelled:
@@ -98,12 +98,12 @@ func (p *planner) runningHost(h *model.Host) {
 }
 
 func (p *planner) runningStage(h *model.Host) {
-	name, stage := p.hostName(h), h.Progress.Stage
+	name, stage := p.roster.Call(h), h.Progress.Stage
 	if stage == "" {
-		p.waitHost(h, "to start installing", model.WhoMachine)
+		p.wait(p.roster.waitFor(h, "to start installing", model.WhoMachine))
 		return
 	}
-	scope := model.HostScope(p.hostID(h))
+	scope := model.HostScope(p.roster.id(h))
 	p.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
 	if since, stuck := p.stuck(h); stuck {
 		p.block(model.Blocker{
@@ -138,7 +138,7 @@ func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
 
 func (p *planner) stageRemedy(stage, name string) model.Advice {
 	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name(), Hosts: []string{name}, Stage: stage})
+		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name, Hosts: []string{name}, Stage: stage})
 	}
 	return model.Advicef("look at the console of %s", name)
 }

@@ -23,9 +23,9 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) *Snapshot {
 // the hosts of the file in their order, those that have not come among them, then the other machines in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s *Snapshot) Hosts() []model.NamedHost {
-	cluster, observed := s.planner.whole, s.planner.observed
-	found := s.planner.matches
-	leftOut := s.planner.desired.Options.LeftOut
+	cluster, observed := s.planner.roster.whole, s.planner.observed
+	found := s.planner.roster.Matches
+	leftOut := s.planner.options.LeftOut
 	hosts := slices.Concat(cluster.Spec.Hosts, leftOut)
 	if cluster != s.planner.spec || len(leftOut) > 0 { // also the hosts that are added later
 		found = MatchHosts(hosts, observed)
@@ -91,7 +91,7 @@ func (s *Snapshot) Then(plan model.Plan) []model.Step {
 	f := &following{planner: p, now: plan}
 	early := p.cluster == nil || p.cluster.State.BeforeInstall()
 	switch {
-	case p.desired.Options.Remove != nil:
+	case p.options.Remove != nil:
 		f.leavesBehind()
 	case early && p.spec.OnlyAdds():
 		f.nodes()
@@ -118,7 +118,7 @@ func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
 // nodes are what follows on the import of a cluster: it is installed already, and
 // hosts are added to it.
 func (f *following) nodes() {
-	if !f.desired.Options.AddNodes {
+	if !f.options.AddNodes {
 		return
 	}
 	f.images()
@@ -151,27 +151,30 @@ func (f *following) planned(kind model.Kind) bool {
 // settings are the settings of cluster and image that are still to be sent to the service: those of the decisions ahead
 // that need nothing of a machine.
 func (f *following) settings() {
-	ahead := *f.planner
-	ahead.plan = model.Plan{}
-	if ahead.cluster == nil { // as if it were registered
-		settings := setting.OfCluster(f.spec)
-		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering, Settings: settings}
-		ahead.cluster.Owned = true
+	if f.cluster == nil {
+		ahead := f.registered()
+		ahead.cluster.Settings, ahead.cluster.Owned = setting.OfCluster(f.spec), true
 		ahead.configureCluster()
+		f.actions(ahead.plan.Actions)
 	}
-	f.actions(ahead.plan.Actions)
 	f.images()
 }
 
 // images are the discovery images that are still to be made or changed.
 func (f *following) images() {
-	ahead := *f.planner
-	ahead.plan = model.Plan{}
-	if ahead.cluster == nil { // as if it were registered
-		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
-	}
+	ahead := f.registered()
 	ahead.images()
 	f.actions(ahead.plan.Actions)
+}
+
+// registered decides as if the cluster were registered.
+func (f *following) registered() *planner {
+	ahead := *f.planner
+	if ahead.cluster == nil {
+		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
+	}
+	ahead.compose()
+	return &ahead
 }
 
 // actions adds those that the plan does not have.
@@ -204,8 +207,8 @@ func (f *following) machines() {
 	}
 	if f.reimages() {
 		var booted []string
-		for _, h := range f.matches.Part {
-			booted = append(booted, f.hostName(h))
+		for _, h := range f.roster.Part {
+			booted = append(booted, f.roster.Call(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
 			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
@@ -260,7 +263,7 @@ func (f *following) install() {
 	missing := f.missingHosts()
 	text := "start the installation once every host is ready"
 	switch {
-	case len(f.matches.Part) == 0, f.unnamedMissing() > 0:
+	case len(f.roster.Part) == 0, f.unnamedMissing() > 0:
 		text += "; which disks it writes over is known when they have registered"
 	case len(missing) > 0:
 		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"

@@ -22,7 +22,7 @@ func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 	case observed.Cluster == nil || !observed.Cluster.State.Installed():
 		p.notInstalled()
 	case observed.Spoke != nil:
-		p.take(nodes.Reached(p.question()))
+		p.take(nodes.Reached(p.question.About()))
 	}
 	if len(p.plan.Blockers) > 0 {
 		b := &p.plan.Blockers[0]

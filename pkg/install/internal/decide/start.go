@@ -20,10 +20,10 @@ func (p *planner) start() {
 	if p.cluster.Released && p.preparationFailed() {
 		return // it starts again by itself, as soon as the hosts are ready: that is no moment to be waited for
 	}
-	if len(p.matches.leftOut) > 0 {
+	if len(p.roster.leftOut) > 0 {
 		return // it would be installed, too
 	}
-	for _, host := range p.matches.Part {
+	for _, host := range p.roster.Part {
 		if host.State != model.HostReady || p.runsOldImage(host) {
 			return
 		}
@@ -37,14 +37,14 @@ func (p *planner) start() {
 	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}
-	if p.desired.Options.ReadOnly {
+	if p.options.ReadOnly {
 		p.wait(model.Wait{
 			Key: "cluster/install", Scope: model.ScopeCluster, For: "the installation to be started; everything is ready",
 			Since: p.cluster.StatusSince, Who: model.WhoService, Next: "{create cluster -f FILE}",
 		})
 		return
 	}
-	present := len(p.matches.Part)
+	present := len(p.roster.Part)
 	reason := fmt.Sprintf("all %d hosts are ready", present)
 	switch {
 	case present == 1:
@@ -53,7 +53,7 @@ func (p *planner) start() {
 		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
 	}
 	p.act(model.Action{
-		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: p.cluster.ID, Name: p.name(), Reason: reason, Destructive: true,
+		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: p.cluster.ID, Name: p.name, Reason: reason, Destructive: true,
 		Settings: counts,
 	})
 }
@@ -93,7 +93,7 @@ func (p *planner) preparationFailed() bool {
 	p.block(model.Blocker{
 		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: ReasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
-		Remedy:  model.Command("why cluster", p.name()) + ", cure that, and run the same command again",
+		Remedy:  model.Command("why cluster", p.name) + ", cure that, and run the same command again",
 	})
 	return true
 }
@@ -143,7 +143,7 @@ func (p *planner) preparationFailures() (failures int, last time.Time) {
 // long. The service measures that while it prepares one, and reports the hosts as ready nevertheless: a person repairs
 // the network, the registry or its mirror, and the next preparation shows the effect.
 func (p *planner) unprepared() (b model.Blocker, found bool) {
-	for _, cause := range p.explain(p.matches.Part).Causes {
+	for _, cause := range p.explain(p.roster.Part, p.cluster).Causes {
 		if cause.ID != "container-images-available" {
 			continue
 		}
@@ -152,13 +152,13 @@ func (p *planner) unprepared() (b model.Blocker, found bool) {
 		return b, true
 	}
 	var said []string
-	for _, h := range p.matches.Part {
+	for _, h := range p.roster.Part {
 		if why, failed := p.cluster.Preparation.Hosts[h.ID]; failed {
 			if _, checks, found := strings.Cut(why, "failing validation(s): "); found {
 				why = checks
 			}
-			said = append(said, fmt.Sprintf("%s: %s", p.hostName(h), why))
-			b.Hosts = append(b.Hosts, p.hostName(h))
+			said = append(said, fmt.Sprintf("%s: %s", p.roster.Call(h), why))
+			b.Hosts = append(b.Hosts, p.roster.Call(h))
 		}
 	}
 	slices.Sort(said)
@@ -196,7 +196,7 @@ func (p *planner) released(counts model.Settings) bool {
 	}
 	if stalled && !p.now.Before(p.cluster.Stalled.Add(noticeWithin)) {
 		p.act(model.Action{
-			Key: "cluster/nudge", Scope: model.ScopeCluster, Kind: model.NudgeCluster, Target: p.cluster.ID, Name: p.name(),
+			Key: "cluster/nudge", Scope: model.ScopeCluster, Kind: model.NudgeCluster, Target: p.cluster.ID, Name: p.name,
 			Reason: "every host is in sync, but since " + p.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",
 		})
 		return true

@@ -16,7 +16,7 @@ func (p *planner) unknownHosts() {
 		p.acceptUnknown()
 		return
 	}
-	for _, host := range p.matches.unread {
+	for _, host := range p.roster.unread {
 		if host.State == model.HostDisconnected {
 			p.disconnected(host)
 			continue
@@ -26,7 +26,7 @@ func (p *planner) unknownHosts() {
 			For: "the inventory of a new host, to see which one it is",
 		})
 	}
-	for _, host := range p.matches.unknown {
+	for _, host := range p.roster.unknown {
 		if p.tooEarly(host) {
 			continue
 		}
@@ -41,7 +41,7 @@ func (p *planner) unknownHosts() {
 
 // acceptUnknown lets machines take part that the file counts without naming them.
 func (p *planner) acceptUnknown() {
-	unnamed := slices.DeleteFunc(slices.Concat(p.matches.unknown, p.matches.unread), p.tooEarly)
+	unnamed := slices.DeleteFunc(slices.Concat(p.roster.unknown, p.roster.unread), p.tooEarly)
 	if p.surplus(unnamed) {
 		return
 	}
@@ -52,7 +52,7 @@ func (p *planner) acceptUnknown() {
 		case p.usable(host):
 			p.approveUnnamed(host)
 			if host.State == model.HostReady {
-				p.wipes(p.hostName(host), host)
+				p.wipes(p.roster.Call(host), host)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func (p *planner) acceptUnknown() {
 
 // bindable are the machines of a pool that could become part of the cluster.
 func (p *planner) bindable() []*model.Host {
-	return slices.DeleteFunc(slices.Clone(p.matches.pool), func(h *model.Host) bool {
+	return slices.DeleteFunc(slices.Clone(p.roster.pool), func(h *model.Host) bool {
 		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
 	})
 }
@@ -101,12 +101,12 @@ func (p *planner) surplus(unnamed []*model.Host) bool {
 // tooEarly reports whether a machine that is no host of the install is one that is added later, and has it taken out of
 // the way: it is no stranger.
 func (p *planner) tooEarly(h *model.Host) bool {
-	if p.whole == p.spec {
+	if p.roster.whole == p.spec {
 		return false
 	}
 	name := ""
-	hosts := p.whole.Spec.Hosts
-	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && p.matches.identifies(&w.Match, h) }); i >= 0 {
+	hosts := p.roster.whole.Spec.Hosts
+	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.roster.later(w.Name) && p.roster.identifies(&w.Match, h) }); i >= 0 {
 		name = hosts[i].Name
 	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
 		return false // of no cluster, or perhaps the single node itself

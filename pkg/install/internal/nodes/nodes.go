@@ -25,6 +25,12 @@ type Question struct {
 	Hosts []Host
 }
 
+// About is the question about other hosts.
+func (q Question) About(hosts ...Host) Question {
+	q.Hosts = hosts
+	return q
+}
+
 // Host is a host that becomes a node, or is to.
 type Host struct {
 	Name string      // in the file, else the service's
