@@ -37,17 +37,17 @@ func (p *planner) notInstalled() {
 // addNodes brings the hosts of the file that are not part of an installed
 // cluster into it: each for itself, so that none waits for a slower one.
 func (p *planner) addNodes() {
-	unnamed := p.unnamedNodes()
+	unnamed := p.members.unnamedNodes()
 	again, told := p.registeredAgain()
-	alone := slices.DeleteFunc(p.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
+	alone := slices.DeleteFunc(p.members.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
 	left := slices.Concat(alone, again)
-	complete := !p.incomplete(left) && !unnamed.open()
-	p.recordedOtherwise(p.incomplete(nil))
+	complete := !p.members.incomplete(left) && !unnamed.open()
+	p.recordedOtherwise(p.members.incomplete(nil))
 	defer p.markNodes()
-	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
+	if !(complete && len(p.members.newNodes()) == 0) && !p.spokeIsMeant() {
 		return
 	}
-	if p.spokeAnswers() && !(complete && len(p.newNodes()) == 0) {
+	if p.question.Answers() && !(complete && len(p.members.newNodes()) == 0) {
 		p.take(nodes.Approvers(p.question.About()))
 	}
 	if complete {
@@ -56,7 +56,7 @@ func (p *planner) addNodes() {
 		return
 	}
 	cannot := p.cannotJoin(again)
-	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(slices.Concat(cannot, left)) {
+	if len(cannot) > 0 && !unnamed.open() && !p.members.incomplete(slices.Concat(cannot, left)) {
 		p.joinNodes()
 		p.accounts(alone, told)
 		return // nothing is begun for hosts that cannot be added
@@ -94,17 +94,6 @@ func (p *planner) addNodes() {
 	p.joinNodes()
 	p.accounts(alone, told)
 	p.notAdded(failed)
-}
-
-// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
-func (p *planner) incomplete(alone []*spec.Host) bool {
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		if membershipOf(p.roster.ByName[want.Name]) != member && !slices.Contains(alone, want) {
-			return true
-		}
-	}
-	return false
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes hosts from. The image itself is handled

@@ -49,19 +49,6 @@ func (p *planner) addNode(h *model.Host, configure func()) {
 	p.act(install)
 }
 
-// leftAlone are the hosts of the file that are not added, since they may be part
-// of the cluster.
-func (p *planner) leftAlone() []*spec.Host {
-	var alone []*spec.Host
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		if have := p.roster.ByName[want.Name]; membershipOf(have) != member && p.unaccounted(want, have) {
-			alone = append(alone, want)
-		}
-	}
-	return alone
-}
-
 // accounts names the hosts that are left alone, since it is not known whether they
 // are part of the control plane. It does so while the others go on,
 // and the run ends once there is nothing else to do. It does the same for hosts that are nodes and
@@ -95,40 +82,6 @@ func (p *planner) unlessMember() model.Advice {
 		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with --accept-control-plane"
 	}
 	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}"
-}
-
-// unnamedNodes are the machines that the file counts without naming them, as
-// they stand with an installed cluster.
-type unnamedNodes struct {
-	take    []*model.Host // have registered, and are to be added
-	leave   []*model.Host // have registered, and belong to no cluster: never installed
-	missing int           // have still to come
-}
-
-func (u unnamedNodes) open() bool { return len(u.take) > 0 || u.missing > 0 }
-
-// unnamedNodes divides the machines that the file does not name. No more are
-// taken than the file counts, and none at all unless it says that they may be.
-func (p *planner) unnamedNodes() unnamedNodes {
-	var u unnamedNodes
-	wanted := 0
-	if p.spec.Spec.AcceptUnknownHosts {
-		wanted = p.counts().total() - len(p.spec.Spec.Hosts)
-	}
-	var candidates []*model.Host
-	for _, h := range slices.Concat(p.roster.unknown, p.roster.unread) {
-		switch membershipOf(h) {
-		case member:
-			wanted--
-		case joining, refused:
-			candidates = append(candidates, h)
-		}
-	}
-	// What was started goes before what could be.
-	slices.SortStableFunc(candidates, func(a, b *model.Host) int { return cmp.Compare(bit(!started(a)), bit(!started(b))) })
-	some := max(0, min(wanted, len(candidates)))
-	u.take, u.leave, u.missing = candidates[:some], candidates[some:], max(0, wanted-len(candidates))
-	return u
 }
 
 // addUnnamed brings those that are taken a step further, and says which failed.
@@ -209,7 +162,7 @@ func (p *planner) lateImages(unnamed bool) {
 		return
 	}
 	for _, image := range intended {
-		wanted := slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && p.toAdd(&h) })
+		wanted := slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && p.members.toAdd(&h) })
 		if !wanted && (!unnamed || image.Alone != "") {
 			continue
 		}

@@ -13,11 +13,11 @@ import (
 // approval adds to a host's settings that it may take part, where the service asks for that. It is sent together with
 // role, hostname and disk, so that no host is ever free to be installed as what it shall not be. A host that joins an
 // installed cluster is installed as soon as it is approved: that is the action InstallHost.
-func (p *planner) approval(h *model.Host, s model.Settings) model.Settings {
+func (p *planner) approval(h *model.Host, settings model.Settings) model.Settings {
 	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
-		s[model.SettingApproved] = model.ValueOf(true)
+		settings[model.SettingApproved] = model.ValueOf(true)
 	}
-	return s
+	return settings
 }
 
 // approveUnnamed lets a machine take part that the file allows without naming it.

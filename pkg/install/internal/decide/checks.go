@@ -19,8 +19,8 @@ import (
 func (p *planner) explain(hosts []*model.Host, cluster *model.Cluster) diagnose.Report {
 	ignored := p.spec.Spec.IgnoreValidations
 	in := diagnose.Input{
-		Registered: len(hosts), Expected: p.counts().total(),
-		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
+		Registered: len(hosts), Expected: p.attendance.counts().total(),
+		Roles:          diagnose.Roles{Wanted: p.attendance.counts().controlPlane},
 		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}

@@ -85,12 +85,12 @@ func changeOf(d setting.Difference, prefix string) model.Change {
 	return model.Change{Field: prefix + string(d.Setting), From: setting.Show(d.Setting, d.Have), To: setting.Show(d.Setting, d.Want)}
 }
 
-func (c *collector) drift(scope model.Scope, d setting.Difference, why string) {
-	c.driftOf(scope, string(d.Setting), d, why)
+func (c *collector) reportDrift(scope model.Scope, d setting.Difference, why string) {
+	c.reportDriftOf(scope, string(d.Setting), d, why)
 }
 
-// driftOf reports a difference that is not written, of a field of the file.
-func (c *collector) driftOf(scope model.Scope, field string, d setting.Difference, why string) {
+// reportDriftOf reports a difference that is not written, of a field of the file.
+func (c *collector) reportDriftOf(scope model.Scope, field string, d setting.Difference, why string) {
 	c.warn(model.Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
 		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(setting.Show(d.Setting, d.Want)), orNothing(setting.Show(d.Setting, d.Have)), why),

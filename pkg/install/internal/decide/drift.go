@@ -27,7 +27,7 @@ func (p *planner) driftAfterStart() {
 	for _, d := range p.clusterDifferences(want) {
 		if d.Known {
 			reported[d.Setting] = true
-			p.drift(model.ScopeCluster, d, late)
+			p.reportDrift(model.ScopeCluster, d, late)
 		}
 	}
 	p.manifestDrift()
@@ -118,7 +118,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 		for _, d := range imageDifferences(image.Settings, env) {
 			field, own := p.imageField(image, d.Setting)
 			if d.Known && (own || !reported[d.Setting]) && !p.networksAdded(d, env) {
-				p.driftOf(model.InfraEnvScope(env.Name), field, d, late)
+				p.reportDriftOf(model.InfraEnvScope(env.Name), field, d, late)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (p *planner) hostDrift() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				p.driftOf(model.HostScope(want.Name), hostField(want.Name)+string(d.Setting), d, late)
+				p.reportDriftOf(model.HostScope(want.Name), hostField(want.Name)+string(d.Setting), d, late)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (p *planner) toWrite(d setting.Difference) bool {
 	switch p.keeping(d) {
 	case model.KeptFrozen:
 		if d.Known {
-			p.drift(model.ScopeCluster, d, "cannot be changed after the cluster was registered")
+			p.reportDrift(model.ScopeCluster, d, "cannot be changed after the cluster was registered")
 		}
 		return false
 	case model.KeptCleared:
@@ -184,7 +184,7 @@ func (p *planner) derived(d setting.Difference) {
 		return
 	}
 	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
-		p.drift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
+		p.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
 	have := setting.Show(d.Setting, d.Have)
@@ -222,7 +222,7 @@ func (p *planner) reachesHosts(d setting.Difference) bool {
 	}
 	key := "cluster/" + string(d.Setting)
 	unseen := slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return !h.Inventory.Known })
-	if _, enough := p.enoughHosts(); !enough || unseen {
+	if _, enough := p.attendance.enoughHosts(); !enough || unseen {
 		p.wait(model.Wait{
 			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,
 			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),

@@ -114,7 +114,7 @@ func (p *planner) degradations() []model.Blocker {
 			wrong("host/"+host.Name, "HostMissing", model.HostScope(host.Name), host.Name+" is missing", add)
 		}
 	}
-	if short := p.counts().requiredWorkers - workers; short > 0 {
+	if short := p.attendance.counts().requiredWorkers - workers; short > 0 {
 		missing := slices.Concat(lost, p.plan.Missing[:len(p.plan.Missing)-len(lost)])
 		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "{add-node -f FILE}")
 	}

@@ -173,7 +173,7 @@ func (p *planner) liveSystem(settings model.Settings) {
 // updatedTo is the minor release that the cluster has been updated to, "" where it still runs the one that it was
 // installed with, or where the release is not known. The service does not compare the two.
 func (p *planner) updatedTo() string {
-	if !p.options.AddNodes || !p.spokeAnswers() || p.observed.Spoke.Version == "" {
+	if !p.options.AddNodes || !p.question.Answers() || p.observed.Spoke.Version == "" {
 		return ""
 	}
 	minor := func(version string) string {
@@ -223,7 +223,7 @@ func (p *planner) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
 	}
 	for _, name := range image.Hosts {
 		h := p.roster.ByName[name]
-		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && p.toAdd(p.spec.Host(name)) {
+		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && p.members.toAdd(p.spec.Host(name)) {
 			return name + ", which was lost in the install, stays what it is there"
 		}
 	}

@@ -63,19 +63,19 @@ func (p *planner) diskChooser(want *spec.Host, have *model.Host) diskhints.Choos
 // ofHost are the settings of a host of the file as the service would hold them of
 // its machine, and what the file says of every host in the service's own words.
 func (p *planner) ofHost(want *spec.Host, have *model.Host, disk string, keep []string) model.Settings {
-	s := setting.OfHost(want, disk, keep)
+	settings := setting.OfHost(want, disk, keep)
 	if want.Labels != nil && len(have.Inherited) > 0 {
 		own := maps.Clone(want.Labels)
 		maps.DeleteFunc(own, func(key, value string) bool {
 			inherited, does := have.Inherited[key]
 			return does && inherited == value
 		})
-		s[model.SettingLabels] = model.ValueOf(own)
+		settings[model.SettingLabels] = model.ValueOf(own)
 	}
 	if extra := p.spec.Spec.Overrides.Host; len(extra) > 0 {
-		s[model.SettingHostExtra] = model.ValueOf(extra)
+		settings[model.SettingHostExtra] = model.ValueOf(extra)
 	}
-	return s
+	return settings
 }
 
 // neverSent reports settings of a host that can only be sent together with other settings, if there are no such other

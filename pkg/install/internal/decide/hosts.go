@@ -1,19 +1,13 @@
 package decide
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
-
-// defaultWithin is how long workers that are not required are waited for
-// where the file does not say.
-const defaultWithin = time.Hour
 
 // hosts brings every host of the file that is there to what the file says, and
 // waits for those that are not.
@@ -63,11 +57,11 @@ func (p *planner) absent(want *spec.Host) {
 		return
 	}
 	wait := model.Wait{
-		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.imageSince(),
+		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.attendance.imageSince(),
 		For: want.Name + " to boot the discovery image and register", Next: p.isoCommand(want.Name),
 	}
-	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
-		wait.Until = p.optionalEnds()
+	if want.Role == spec.Worker && p.attendance.presentWorkers() >= p.attendance.counts().requiredWorkers {
+		wait.Until = p.attendance.optionalEnds()
 	}
 	p.awaitMachine(want, wait)
 }
@@ -90,16 +84,16 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 
 // unnamedAbsent waits for machines that the file counts without naming them.
 func (p *planner) unnamedAbsent() {
-	missing := p.unnamedMissing()
+	missing := p.attendance.unnamedMissing()
 	if missing <= 0 || !p.imageReady(nil) {
 		return
 	}
 	wait := model.Wait{
-		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.imageSince(),
+		Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: p.attendance.imageSince(),
 		For: fmt.Sprintf("%d more hosts to boot the discovery image and register", missing), Next: model.Command("download iso", p.name),
 	}
-	if len(p.roster.Part) >= p.counts().required() {
-		wait.Until = p.optionalEnds()
+	if len(p.roster.Part) >= p.attendance.counts().required() {
+		wait.Until = p.attendance.optionalEnds()
 	} else if p.enrolledTrouble() {
 		return
 	}
@@ -159,30 +153,4 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		Field: hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true
-}
-
-// optionalEnds is until when workers that are not required are waited for.
-func (p *planner) optionalEnds() time.Time {
-	within := time.Duration(p.spec.Spec.Topology.Required.Within)
-	return p.imageSince().Add(cmp.Or(within, defaultWithin))
-}
-
-// enoughHosts reports whether the hosts that are there suffice for the start, and names those that are missing. Workers
-// that are not required are waited for until their time is up.
-func (p *planner) enoughHosts() (missing []string, ok bool) {
-	for i := range p.spec.Spec.Hosts {
-		host := &p.spec.Spec.Hosts[i]
-		switch {
-		case p.roster.ByName[host.Name] != nil:
-		case host.Role == spec.Worker:
-			missing = append(missing, host.Name)
-		default:
-			return nil, false
-		}
-	}
-	for range p.unnamedMissing() {
-		missing = append(missing, "a worker")
-	}
-	enough := len(p.roster.Part) >= p.counts().required() && !p.now.Before(p.optionalEnds())
-	return missing, len(missing) == 0 || enough
 }

@@ -100,7 +100,7 @@ func (p *planner) poolDrift(env *model.InfraEnv) {
 		}
 	}
 	for _, d := range setting.Differences(want, env.Settings) {
-		p.drift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+		p.reportDrift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
 
@@ -120,7 +120,7 @@ func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 	for _, d := range all {
 		if setting.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
 			if d.Known {
-				p.drift(scope, d, "cannot be changed after the InfraEnv was registered")
+				p.reportDrift(scope, d, "cannot be changed after the InfraEnv was registered")
 			}
 			continue
 		}
@@ -316,7 +316,7 @@ func (p *planner) bootedFrom(id string) []string {
 
 // missingFrom reports whether a host of the file has still to boot the image.
 func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
-	if image.Alone == "" && p.unnamedMissing() > 0 {
+	if image.Alone == "" && p.attendance.unnamedMissing() > 0 {
 		return true
 	}
 	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.roster.ByName[name] == nil })
@@ -340,18 +340,4 @@ func (p *planner) isoCommand(host string) model.Advice {
 		return model.Command("download iso --infra-env", want.Match.InfraEnv)
 	}
 	return model.Command("download iso", p.name)
-}
-
-// imageSince is when the first image could have been booted for this cluster.
-func (p *planner) imageSince() time.Time {
-	var since time.Time
-	for _, env := range p.observed.InfraEnvs {
-		if since.IsZero() || env.Created.Before(since) {
-			since = env.Created
-		}
-	}
-	if since.Before(p.cluster.Created) {
-		return p.cluster.Created // a pool that is older than the cluster
-	}
-	return since
 }

@@ -37,7 +37,7 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	case p.cluster.State.BeforeInstall():
 		return (have == nil || waitsForBoot(have)) && p.imageReady(want)
 	case p.cluster.State == model.ClusterAddingHosts && p.options.AddNodes:
-		if !p.toAdd(want) {
+		if !p.members.toAdd(want) {
 			return false
 		}
 		env := p.lateEnvOf(want.Name)
@@ -83,38 +83,47 @@ func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
 	if !known {
 		return false
 	}
-	b := &booting{planner: p, want: want, state: state, waiting: wait}
-	b.waiting.Who, b.waiting.Next = model.WhoMachine, ""
+	step := &booting{
+		collector: p.collector, options: p.options, roster: p.roster, want: want, state: state, memory: p.memory, now: p.now,
+		waiting: wait, held: p.held, explains: p.explains,
+	}
+	step.waiting.Who, step.waiting.Next = model.WhoMachine, ""
 	if state.Trouble != "" {
-		b.trouble()
+		step.trouble()
 		return true
 	}
 	if state.Failed != "" {
-		b.failed()
+		step.failed()
 	}
 	if state.Inserting {
-		b.inserting()
+		step.inserting()
 		return true
 	}
 	switch state.Power {
 	case model.PowerIsOff:
-		b.off()
+		step.off()
 	case model.PowerIsOn:
-		b.on()
+		step.on()
 	case model.PowerGoingOn, model.PowerGoingOff:
-		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
+		step.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
-		b.block(ReasonBMC, "its BMC does not say whether it is on", model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
+		step.block(ReasonBMC, "its BMC does not say whether it is on", model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
 	}
 	return true
 }
 
 // booting is the way of one machine to its registration.
 type booting struct {
-	*planner
-	want    *spec.Host
-	state   model.MachineState
-	waiting model.Wait
+	*collector
+	options  *model.Options
+	roster   *roster
+	want     *spec.Host
+	state    model.MachineState
+	memory   model.Memory
+	now      time.Time
+	waiting  model.Wait // for the machine to register
+	held     bool       // machines are not to be booted yet
+	explains bool       // what its BMC is asked next is said as well
 }
 
 func (b *booting) act(kind model.Kind, reason string) {
@@ -123,7 +132,7 @@ func (b *booting) act(kind model.Kind, reason string) {
 		return
 	}
 	action := machineAction(kind, b.want.Name, reason)
-	b.planner.act(action)
+	b.collector.act(action)
 	if b.explains {
 		b.asksNext(action)
 	}
@@ -150,7 +159,7 @@ func machineAction(kind model.Kind, host, reason string) model.Action {
 
 func (b *booting) wait(what string) {
 	b.waiting.For = b.want.Name + " " + what
-	b.planner.wait(b.waiting)
+	b.collector.wait(b.waiting)
 }
 
 // block says what stands in a machine's way: where the install can do without
@@ -161,7 +170,7 @@ func (b *booting) block(reason, message string, remedy model.Advice) {
 		b.wait("to be booted: " + message)
 		return
 	}
-	b.planner.block(model.Blocker{
+	b.collector.block(model.Blocker{
 		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.HostScope(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
@@ -190,7 +199,7 @@ func (b *booting) failed() {
 		b.wait("to be booted: " + message)
 		return
 	}
-	b.planner.block(model.Blocker{
+	b.collector.block(model.Blocker{
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CurePerson, Hosts: []string{b.want.Name}, Message: message, Remedy: remedy,
 	})
 }

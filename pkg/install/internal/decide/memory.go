@@ -16,6 +16,18 @@ const (
 	stubbornAfter = 3
 )
 
+// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
+// again: the cause, a quota or a permission, may have been cured, and no event reports that.
+const reconsiderAfter = 10 * time.Minute
+
+// rests reports whether what was refused is not to be tried at present.
+func rests(r model.Refusal, unattended bool, now time.Time) bool {
+	if r.Permanent {
+		return !unattended || now.Before(r.Last.Add(reconsiderAfter))
+	}
+	return now.Before(r.Until)
+}
+
 // remember takes out of the plan what was refused and what was just done: what was
 // refused for good becomes a blocker, the rest is waited for.
 func (p *planner) remember() {
@@ -31,14 +43,14 @@ func (p *planner) remember() {
 		case refused && r.Permanent:
 			p.hinder(a, refusedBlocker(r, a)) // while it is tried again, too
 			switch {
-			case !p.rests(r):
+			case !rests(r, p.options.Unattended, p.now):
 				kept = append(kept, a)
 			case p.options.Unattended:
 				p.plan.TryAgain(r)
 			}
-		case stubborn && p.rests(r):
+		case stubborn && rests(r, p.options.Unattended, p.now):
 			p.plan.TryAgain(r)
-		case refused && p.rests(r):
+		case refused && rests(r, p.options.Unattended, p.now):
 			p.plan.TryAgain(r)
 			p.wait(model.Wait{
 				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.Who(),

@@ -51,7 +51,7 @@ type hostNetwork struct {
 // networksOfHosts are the networks of the control plane hosts, which have to hold the virtual addresses.
 // There are none while a host, or an inventory, is missing.
 func (p *planner) networksOfHosts() (have []hostNetwork) {
-	if _, enough := p.enoughHosts(); !enough {
+	if _, enough := p.attendance.enoughHosts(); !enough {
 		return nil
 	}
 	for _, h := range p.roster.Part {

@@ -24,7 +24,7 @@ func (p *planner) spokeIsMeant() bool {
 		return true
 	}
 	answer := nodes.Reached(p.question.About())
-	if len(p.newNodes()) == 0 { // those that are on their way are waited for as it is
+	if len(p.members.newNodes()) == 0 { // those that are on their way are waited for as it is
 		answer.Waits = nil
 	}
 	p.take(answer)
@@ -34,7 +34,7 @@ func (p *planner) spokeIsMeant() bool {
 // cannotJoin names the hosts of the file that could not become nodes as things stand, and says
 // why. While others are on their way, the run goes on.
 func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
-	if !p.spokeAnswers() {
+	if !p.question.Answers() {
 		return nil
 	}
 	var hosts []nodes.Host
@@ -66,14 +66,14 @@ func (p *planner) cannotJoin(again []*spec.Host) []*spec.Host {
 
 // isJoining reports whether a host that was added of late is no node yet that takes work.
 func (p *planner) isJoining() bool {
-	late, _ := nodes.Late(p.question.About(p.newNodes()...))
+	late, _ := nodes.Late(p.question.About(p.members.newNodes()...))
 	return len(nodes.Join(p.question.About(late...)).Ready) < len(late)
 }
 
 // registeredAgain are the hosts of the file that are nodes already, and have registered with the
 // service once more, and what a person has to know about them.
 func (p *planner) registeredAgain() (again []*spec.Host, told nodes.Answer) {
-	if !p.spokeAnswers() || !nodes.IsMeant(p.question.About()) {
+	if !p.question.Answers() || !nodes.IsMeant(p.question.About()) {
 		return nil, told
 	}
 	var hosts []nodes.Host
@@ -96,7 +96,7 @@ func (p *planner) recordedOtherwise(others bool) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.roster.ByName[want.Name]
-		if !p.isAnother(want, have) {
+		if !p.members.isAnother(want, have) {
 			continue
 		}
 		b := nodes.Recorded(p.desired, want, have, "match")
@@ -107,18 +107,12 @@ func (p *planner) recordedOtherwise(others bool) {
 	}
 }
 
-// isAnother reports whether a host of a file that only adds is a machine that is part of the
-// cluster under another name.
-func (p *planner) isAnother(want *spec.Host, have *model.Host) bool {
-	return p.spec.OnlyAdds() && membershipOf(have) == member && nodes.OtherName(want, have)
-}
-
 // joinNodes follows the hosts that run from their disks until their nodes take work.
 func (p *planner) joinNodes() {
-	if !p.spokeAnswers() {
+	if !p.question.Answers() {
 		return
 	}
-	hosts, gone := nodes.Late(p.question.About(p.newNodes()...))
+	hosts, gone := nodes.Late(p.question.About(p.members.newNodes()...))
 	p.take(gone)
 	for _, w := range gone.Warnings {
 		p.plan.Missing = append(p.plan.Missing, w.Scope.Host())
@@ -139,16 +133,16 @@ func (p *planner) joinNodes() {
 // markNodes gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
 // were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
 func (p *planner) markNodes() {
-	if !p.spokeAnswers() || !nodes.IsMeant(p.question.About()) {
+	if !p.question.Answers() || !nodes.IsMeant(p.question.About()) {
 		return
 	}
-	fresh := p.newNodes()
+	fresh := p.members.newNodes()
 	var old []nodes.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.roster.ByName[want.Name]
 		clear := len(p.roster.doubles[want.Name]) == 0 && have != nil && len(p.roster.several[have.ID]) == 0
-		if !clear || membershipOf(have) != member || p.isAnother(want, have) {
+		if !clear || membershipOf(have) != member || p.members.isAnother(want, have) {
 			continue
 		}
 		if !slices.ContainsFunc(fresh, func(h nodes.Host) bool { return h.Name == want.Name && !nodes.LongAgo(h.Have, p.now) }) {
@@ -160,7 +154,7 @@ func (p *planner) markNodes() {
 		a := answer.Actions[i]
 		refused, was := p.memory.Refused[a.Key]
 		unattended := p.options.Unattended
-		if !was || refused.Inputs != a.Fingerprint() || unattended && !p.rests(refused) {
+		if !was || refused.Inputs != a.Fingerprint() || unattended && !rests(refused, p.options.Unattended, p.now) {
 			i++
 			continue
 		}
@@ -174,36 +168,6 @@ func (p *planner) markNodes() {
 		})
 	}
 	p.take(answer)
-}
-
-// newNodes are the hosts that have been added, or are about to be, and run from their disks:
-// those of the file, and those that it counts. One that the install left behind is among them.
-func (p *planner) newNodes() []nodes.Host {
-	var hosts []nodes.Host
-	fresh := func(have *model.Host) bool {
-		switch {
-		case have == nil:
-			return false
-		case have.Day2:
-			return have.HasRebooted() || membershipOf(have) == member
-		}
-		return have.HasRebooted() && have.State == model.HostInstalling
-	}
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		if have := p.roster.ByName[want.Name]; fresh(have) && !p.isAnother(want, have) {
-			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
-		}
-	}
-	if !p.spec.Spec.AcceptUnknownHosts {
-		return hosts
-	}
-	for _, have := range p.roster.unknown {
-		if fresh(have) {
-			hosts = append(hosts, nodes.Host{Name: p.roster.Call(have), Have: have})
-		}
-	}
-	return hosts
 }
 
 func addedAndReady(ready []string) string { return "added, and Ready: " + names.Few(ready) }

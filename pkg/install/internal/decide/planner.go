@@ -30,8 +30,10 @@ type planner struct {
 	// bootsFrom is imagesByHost, once it was asked for.
 	bootsFrom map[string]string
 	// intended is latePlans, once it was asked for.
-	intended []model.InfraEnvPlan
-	roster   *roster
+	intended   []model.InfraEnvPlan
+	roster     *roster
+	attendance *attendance
+	members    *members
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -52,23 +54,8 @@ func newPlanner(desired *model.Desired, observed *model.Observed, memory model.M
 // compose makes the values that decide, with a new plan. Each stands on those before it.
 func (p *planner) compose() {
 	p.collector = &collector{readOnly: p.options.ReadOnly}
-}
-
-// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
-// again: the cause, a quota or a permission, may have been cured, and no event reports that.
-const reconsiderAfter = 10 * time.Minute
-
-// rests reports whether what was refused is not to be tried at present.
-func (p *planner) rests(r model.Refusal) bool {
-	if r.Permanent {
-		return !p.options.Unattended || p.now.Before(r.Last.Add(reconsiderAfter))
-	}
-	return p.now.Before(r.Until)
-}
-
-// spokeAnswers reports whether the installed cluster can be worked with.
-func (p *planner) spokeAnswers() bool {
-	return p.observed.Spoke != nil && p.observed.Spoke.Trouble == ""
+	p.attendance = &attendance{spec: p.spec, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster}
+	p.members = &members{options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, attendance: p.attendance}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
@@ -82,62 +69,4 @@ func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Differ
 	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
 		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
 	})
-}
-
-// counts are the machines that a cluster shall have.
-type counts struct {
-	controlPlane, workers, arbiters int
-	requiredWorkers                 int
-}
-
-func (c counts) total() int    { return c.controlPlane + c.workers + c.arbiters }
-func (c counts) required() int { return c.controlPlane + c.requiredWorkers + c.arbiters }
-
-func (p *planner) counts() counts {
-	return counts{
-		controlPlane: p.spec.ControlPlaneCount(), workers: p.spec.WorkerCount(), arbiters: p.spec.ArbiterCount(),
-		requiredWorkers: p.spec.RequiredWorkers(),
-	}
-}
-
-// unnamedMissing is how many machines that the file counts without naming them
-// have not come yet.
-func (p *planner) unnamedMissing() int {
-	if !p.spec.Spec.AcceptUnknownHosts {
-		return 0
-	}
-	return p.counts().total() - len(p.roster.Part) - len(p.missingHosts())
-}
-
-func (p *planner) presentWorkers() int {
-	workers := 0
-	for i := range p.spec.Spec.Hosts {
-		if host := &p.spec.Spec.Hosts[i]; host.Role == spec.Worker && p.roster.ByName[host.Name] != nil {
-			workers++
-		}
-	}
-	return workers
-}
-
-// presentCounts is how many hosts of each role are there to be installed, for a service that counts before it starts.
-// Workers that are not required and did not come are not counted; machines that the file does not name are workers.
-func (p *planner) presentCounts() model.Settings {
-	c := p.counts()
-	return model.Settings{
-		model.SettingControlPlane: model.ValueOf(c.controlPlane), model.SettingArbiters: model.ValueOf(c.arbiters),
-		model.SettingWorkers: model.ValueOf(max(0, len(p.roster.Part)-c.controlPlane-c.arbiters)),
-	}
-}
-
-// missingHosts names the hosts of the file that the service has not seen, or
-// that came too late for the install and have not been added since.
-func (p *planner) missingHosts() []string {
-	var missing []string
-	for i := range p.spec.Spec.Hosts {
-		name := p.spec.Spec.Hosts[i].Name
-		if have := p.roster.ByName[name]; have == nil || have.Day2 && have.State != model.HostAdded {
-			missing = append(missing, name)
-		}
-	}
-	return missing
 }

@@ -14,7 +14,7 @@ import (
 // running follows an install that is under way: nothing is written, results are fetched, and the plan names who has to
 // act.
 func (p *planner) running() {
-	p.plan.Missing = p.missingHosts()
+	p.plan.Missing = p.attendance.missingHosts()
 	p.driftAfterStart()
 	p.saveNoIngress()
 	switch p.cluster.State {

@@ -122,7 +122,7 @@ func (f *following) nodes() {
 		return
 	}
 	f.images()
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	f.machines()
 	if len(missing) > 0 {
 		f.add(model.Step{
@@ -189,7 +189,7 @@ func (f *following) actions(ahead []model.Action) {
 // machines are what hosts have to do, and what is done to them, before the
 // install can start.
 func (f *following) machines() {
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
 		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
 	})
@@ -202,7 +202,7 @@ func (f *following) machines() {
 	if len(awaited) > 0 {
 		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
-	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
+	if more := f.attendance.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
 		f.add(model.Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
 	}
 	if f.reimages() {
@@ -260,10 +260,10 @@ func (f *following) install() {
 	if f.planned(model.StartInstall) {
 		return
 	}
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	text := "start the installation once every host is ready"
 	switch {
-	case len(f.roster.Part) == 0, f.unnamedMissing() > 0:
+	case len(f.roster.Part) == 0, f.attendance.unnamedMissing() > 0:
 		text += "; which disks it writes over is known when they have registered"
 	case len(missing) > 0:
 		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"

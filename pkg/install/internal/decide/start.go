@@ -28,12 +28,12 @@ func (p *planner) start() {
 			return
 		}
 	}
-	missing, ok := p.enoughHosts()
+	missing, ok := p.attendance.enoughHosts()
 	if !ok || !p.cluster.Released && p.preparationFailed() {
 		return
 	}
 	p.plan.Missing = missing
-	counts := p.presentCounts()
+	counts := p.attendance.presentCounts()
 	if p.onHold() || p.released(counts) || p.passingOn() {
 		return
 	}

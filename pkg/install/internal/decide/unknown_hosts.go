@@ -56,7 +56,7 @@ func (p *planner) acceptUnknown() {
 			}
 		}
 	}
-	if p.unnamedMissing() > 0 {
+	if p.attendance.unnamedMissing() > 0 {
 		for _, host := range p.bindable() {
 			p.bind(host)
 		}
@@ -73,7 +73,7 @@ func (p *planner) bindable() []*model.Host {
 // surplus reports whether more machines came than the file counts, or are in a pool than are still missing. The service
 // would install every one that belongs to the cluster; which of them are meant is for a person to say.
 func (p *planner) surplus(unnamed []*model.Host) bool {
-	room := p.counts().total() - len(p.spec.Spec.Hosts)
+	room := p.attendance.counts().total() - len(p.spec.Spec.Hosts)
 	candidates := slices.DeleteFunc(slices.Clone(unnamed), func(h *model.Host) bool { return !h.Inventory.Known })
 	if missing := room - len(candidates); missing > 0 {
 		if pool := p.bindable(); len(pool) > missing {

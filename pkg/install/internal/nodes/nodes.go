@@ -31,6 +31,9 @@ func (q Question) About(hosts ...Host) Question {
 	return q
 }
 
+// Answers reports whether the installed cluster can be worked with.
+func (q Question) Answers() bool { return q.Observed.Spoke != nil && q.Observed.Spoke.Trouble == "" }
+
 // Host is a host that becomes a node, or is to.
 type Host struct {
 	Name string      // in the file, else the service's
