@@ -108,7 +108,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		p.leftOver(have)
 		return
 	}
-	env := p.lateEnvOf(want.Name)
+	env := p.images.lateEnvOf(want.Name)
 	if env == nil || env.Image.State != model.ImageReady || have == nil && p.roster.matchesAnother(want.Name) {
 		return
 	}

@@ -22,7 +22,7 @@ func (p *planner) addNode(h *model.Host, configure func()) {
 		p.runningHost(h)
 		return
 	}
-	if p.runsOldImage(h) {
+	if p.images.runsOldImage(h) {
 		p.bootNewImage(h)
 		return
 	}
@@ -104,7 +104,7 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 			missing--
 		}
 	}
-	if env := p.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == model.ImageReady {
+	if env := p.images.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == model.ImageReady {
 		p.wait(model.Wait{
 			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
 			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
@@ -154,7 +154,7 @@ func (p *planner) lateImages(unnamed bool) {
 		p.poolOf(ref)
 		return
 	}
-	intended, err := p.infraEnvPlans(p.spec)
+	intended, err := p.images.plans(p.spec)
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
@@ -166,13 +166,13 @@ func (p *planner) lateImages(unnamed bool) {
 		if !wanted && (!unnamed || image.Alone != "") {
 			continue
 		}
-		env := p.lateEnv(image, intended)
+		env := p.images.lateEnv(image, intended)
 		if env == nil {
 			p.lateImage(image, intended)
 			continue
 		}
 		version := env.Settings[model.SettingVersion]
-		if env.Settings[model.SettingOSVersion] == "" && !p.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
+		if env.Settings[model.SettingOSVersion] == "" && !p.images.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
 			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
 		}
 		if others := infraenv.Others(p.spec, env); len(others) > 0 {
@@ -182,7 +182,7 @@ func (p *planner) lateImages(unnamed bool) {
 		}
 		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
 		p.updateImage(image, env)
-		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.missingFrom(image) {
+		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.images.missingFrom(image) {
 			p.usableImage(env)
 		}
 	}
@@ -191,22 +191,22 @@ func (p *planner) lateImages(unnamed bool) {
 // lateImage registers an InfraEnv under the name that is kept for it.
 func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
 	name, reason := image.Name, "there is no discovery image for hosts that are added"
-	switch env := p.infraEnv(name); {
+	switch env := p.images.infraEnv(name); {
 	case env == nil:
 	case image.Alone != "":
 		p.block(model.Blocker{
 			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
 			Field:   hostField(image.Alone) + "match.infraEnv",
-			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
+			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.images.unfit(image, env)),
 			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
 		})
 		return
 	default:
-		name, _ = p.lateName(image, intended)
-		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
+		name, _ = p.images.lateName(image, intended)
+		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.images.unfit(image, p.images.infraEnv(image.Name)))
 	}
 	p.act(model.Action{
 		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: reason, Settings: image.Settings, Changes: p.imageChanges(image),
+		Reason: reason, Settings: image.Settings, Changes: p.images.changes(image),
 	})
 }

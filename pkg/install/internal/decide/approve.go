@@ -51,7 +51,7 @@ func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
 		return false
 	}
 	wait.Who, wait.Next = model.WhoMachine, ""
-	env, there := p.envOf(want.Name)
+	env, there := p.images.envOf(want.Name)
 	i := slices.IndexFunc(p.observed.Enrolled, func(e model.Enrolled) bool { return isOf(&e, want) })
 	switch {
 	case i >= 0:

@@ -150,7 +150,7 @@ func firstDone(actions []model.Action) string {
 func (p *planner) beforeInstall() {
 	p.unattended()
 	p.configureCluster()
-	p.images()
+	p.makeImages()
 	p.hosts()
 	p.unknownHosts()
 	p.networks()

@@ -103,12 +103,12 @@ func (p *planner) manifestDrift() {
 
 // imageDrift reports of the InfraEnvs what was not reported of the cluster.
 func (p *planner) imageDrift(reported map[model.Setting]bool) {
-	intended, err := p.infraEnvPlans(p.spec.AtInstall())
+	intended, err := p.images.plans(p.spec.AtInstall())
 	if err != nil || p.spec.Spec.InfraEnv.Ref != "" {
 		return
 	}
 	for _, image := range intended {
-		env := p.infraEnv(image.Name)
+		env := p.images.infraEnv(image.Name)
 		if env == nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 			delete(image.Settings, model.SettingOSVersion) // of hosts that are added
 		}
 		for _, d := range imageDifferences(image.Settings, env) {
-			field, own := p.imageField(image, d.Setting)
+			field, own := p.images.field(image, d.Setting)
 			if d.Known && (own || !reported[d.Setting]) && !p.networksAdded(d, env) {
 				p.reportDriftOf(model.InfraEnvScope(env.Name), field, d, late)
 			}
@@ -127,7 +127,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 // networksAdded reports whether a difference is only that the networks of hosts that were added have come into an image
 // that the cluster was installed with.
 func (p *planner) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
-	whole, err := p.infraEnvPlans(p.spec)
+	whole, err := p.images.plans(p.spec)
 	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image model.InfraEnvPlan) bool {
 		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})

@@ -114,7 +114,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	p.block(model.Blocker{
 		Key: "host/" + p.roster.id(h) + "/reset", Scope: model.HostScope(p.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
-		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + p.isoCommand(name),
+		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + p.images.isoCommand(name),
 	})
 }
 

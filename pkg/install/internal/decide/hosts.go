@@ -20,7 +20,7 @@ func (p *planner) hosts() {
 		case have == nil:
 			p.absent(want)
 		case p.ambiguous(want, have):
-		case p.runsOldImage(have):
+		case p.images.runsOldImage(have):
 			p.bootNewImage(have)
 		case p.usable(have):
 			p.configureHost(want, have)
@@ -53,12 +53,12 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 
 // absent waits for a host of the file that the service has not seen.
 func (p *planner) absent(want *spec.Host) {
-	if !isReserved(want) && !p.imageReady(want) || p.roster.matchesAnother(want.Name) {
+	if !isReserved(want) && !p.images.ready(want) || p.roster.matchesAnother(want.Name) {
 		return
 	}
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.attendance.imageSince(),
-		For: want.Name + " to boot the discovery image and register", Next: p.isoCommand(want.Name),
+		For: want.Name + " to boot the discovery image and register", Next: p.images.isoCommand(want.Name),
 	}
 	if want.Role == spec.Worker && p.attendance.presentWorkers() >= p.attendance.counts().requiredWorkers {
 		wait.Until = p.attendance.optionalEnds()
@@ -85,7 +85,7 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 // unnamedAbsent waits for machines that the file counts without naming them.
 func (p *planner) unnamedAbsent() {
 	missing := p.attendance.unnamedMissing()
-	if missing <= 0 || !p.imageReady(nil) {
+	if missing <= 0 || !p.images.ready(nil) {
 		return
 	}
 	wait := model.Wait{

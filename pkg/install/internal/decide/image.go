@@ -15,15 +15,15 @@ import (
 // renewAhead is how long before its end a discovery image's URL is renewed.
 const renewAhead = 10 * time.Minute
 
-// images makes the InfraEnvs that the file asks for and keeps their discovery
+// makeImages makes the InfraEnvs that the file asks for and keeps their discovery
 // images usable.
-func (p *planner) images() {
+func (p *planner) makeImages() {
 	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
 		p.poolOf(ref)
 		return
 	}
 	p.withdrawInfraEnvs()
-	intended, err := p.infraEnvPlans(p.spec)
+	intended, err := p.images.plans(p.spec)
 	if err != nil {
 		p.block(model.Blocker{
 			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
@@ -35,13 +35,13 @@ func (p *planner) images() {
 	// before there is an image to register from.
 	configured := p.idle()
 	for _, image := range intended {
-		switch env := p.infraEnv(image.Name); {
+		switch env := p.images.infraEnv(image.Name); {
 		case env != nil:
 			p.updateImage(image, env)
 		case configured:
 			p.act(model.Action{
 				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
-				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: p.imageChanges(image),
+				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: p.images.changes(image),
 			})
 		}
 	}
@@ -54,7 +54,7 @@ func (p *planner) withdrawInfraEnvs() {
 		p.withdrawInfraEnv(orphan, "its cluster was deleted")
 	}
 	for _, env := range p.observed.InfraEnvs {
-		first := p.infraEnv(env.Name)
+		first := p.images.infraEnv(env.Name)
 		empty := !slices.ContainsFunc(p.observed.Hosts, func(h model.Host) bool { return h.InfraEnvID == env.ID })
 		if env.ThisRun && env.ID != first.ID && env.ClusterID == first.ClusterID && empty {
 			p.withdrawInfraEnv(env, "another run registered the same InfraEnv earlier; no host came from this run's")
@@ -127,7 +127,7 @@ func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 		p.lasts(scope, d)
 		update.Settings[d.Setting] = d.Want
 		change := changeOf(d, "")
-		change.Field, _ = p.imageField(image, d.Setting)
+		change.Field, _ = p.images.field(image, d.Setting)
 		update.Changes = append(update.Changes, change)
 	}
 	switch {
@@ -139,7 +139,7 @@ func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
 		p.act(update)
 		return
 	}
-	if p.missingFrom(image) || p.anyOldImage(env) {
+	if p.images.missingFrom(image) || p.images.anyOldImage(env) {
 		p.usableImage(env)
 	}
 }
@@ -205,28 +205,6 @@ func (p *planner) newImageNeeded(update model.Action) bool {
 	return false
 }
 
-// runsOldImage reports whether a machine still runs a discovery image from before its InfraEnv was changed: it
-// registers whenever it boots, and that was before the image of today was made. An agent that is restarted registers
-// without a boot and looks like one that came with the new image.
-func (p *planner) runsOldImage(h *model.Host) bool {
-	switch h.State {
-	case model.HostDiscovering, model.HostBlocked, model.HostReady, model.HostUnbound, model.HostDisconnected:
-	default:
-		return false // it has to register again anyhow, or does not take part
-	}
-	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
-	if i < 0 || h.Registered.IsZero() {
-		return false
-	}
-	env := &p.observed.InfraEnvs[i]
-	return env.Owned && h.Registered.Before(env.Image.Created)
-}
-
-// anyOldImage reports whether a machine has still to be booted from what the image has become.
-func (p *planner) anyOldImage(env *model.InfraEnv) bool {
-	return slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return h.InfraEnvID == env.ID && p.runsOldImage(h) })
-}
-
 // bootNewImage waits for a machine that runs an old image. Until it comes back
 // nothing is written to it: it may come back as another one.
 func (p *planner) bootNewImage(h *model.Host) {
@@ -235,14 +213,14 @@ func (p *planner) bootNewImage(h *model.Host) {
 	p.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
-		Next: model.Advicef("reboot %s into the new image: ", name) + p.isoCommand(name),
+		Next: model.Advicef("reboot %s into the new image: ", name) + p.images.isoCommand(name),
 	})
 }
 
 // newImage sends a change that makes a new image. Hosts that booted the old one hold the old settings until they boot
 // again, and only a person can boot them: that needs --reimage.
 func (p *planner) newImage(update model.Action) {
-	booted := p.bootedFrom(update.Target)
+	booted := p.images.bootedFrom(update.Target)
 	fields := make([]string, 0, len(update.Changes))
 	for _, c := range update.Changes {
 		fields = append(fields, c.Field)
@@ -265,7 +243,7 @@ func (p *planner) newImage(update model.Action) {
 // mayResend reports whether an InfraEnv's pull secret may be sent again. It is in the image: what booted from the old
 // one would have to boot again.
 func (p *planner) mayResend(env *model.InfraEnv) bool {
-	booted := p.bootedFrom(env.ID)
+	booted := p.images.bootedFrom(env.ID)
 	if len(booted) == 0 || p.options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
 		return true
 	}
@@ -299,45 +277,4 @@ func (p *planner) usableImage(env *model.InfraEnv) {
 			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
 		})
 	}
-}
-
-// bootedFrom names the hosts that have registered from an InfraEnv's image and
-// still run it: the hosts of an installed cluster run from their disks.
-func (p *planner) bootedFrom(id string) []string {
-	var names []string
-	for _, h := range p.roster.Part {
-		if h.InfraEnvID == id && (!p.cluster.State.Installed() || membershipOf(h) == joining) {
-			names = append(names, p.roster.Call(h))
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// missingFrom reports whether a host of the file has still to boot the image.
-func (p *planner) missingFrom(image model.InfraEnvPlan) bool {
-	if image.Alone == "" && p.attendance.unnamedMissing() > 0 {
-		return true
-	}
-	return slices.ContainsFunc(image.Hosts, func(name string) bool { return p.roster.ByName[name] == nil })
-}
-
-// imageReady reports whether a host of the file can be booted, or for nil one that it does not name: there is an image
-// for it.
-func (p *planner) imageReady(want *spec.Host) bool {
-	var alone *spec.Host // that has its image to itself
-	if want != nil && want.Match.InfraEnv != "" {
-		alone = want
-	}
-	return slices.ContainsFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool {
-		return e.Image.State == model.ImageReady && p.spec.HostAloneIn(e.Name) == alone
-	})
-}
-
-// isoCommand downloads the image that a host of the file boots.
-func (p *planner) isoCommand(host string) model.Advice {
-	if want := p.spec.Host(host); want != nil && want.Match.InfraEnv != "" {
-		return model.Command("download iso --infra-env", want.Match.InfraEnv)
-	}
-	return model.Command("download iso", p.name)
 }

@@ -35,12 +35,12 @@ func (p *planner) toBoot(want *spec.Host) bool {
 	have := p.roster.ByName[want.Name]
 	switch {
 	case p.cluster.State.BeforeInstall():
-		return (have == nil || waitsForBoot(have)) && p.imageReady(want)
+		return (have == nil || waitsForBoot(have)) && p.images.ready(want)
 	case p.cluster.State == model.ClusterAddingHosts && p.options.AddNodes:
 		if !p.members.toAdd(want) {
 			return false
 		}
-		env := p.lateEnvOf(want.Name)
+		env := p.images.lateEnvOf(want.Name)
 		return env != nil && env.Image.State == model.ImageReady
 	}
 	return false

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -27,13 +26,10 @@ type planner struct {
 	held       bool   // machines are not to be booted yet
 	only       string // the host that alone is asked about, "" for all
 	explains   bool   // also what fails and holds nothing up is asked for
-	// bootsFrom is imagesByHost, once it was asked for.
-	bootsFrom map[string]string
-	// intended is latePlans, once it was asked for.
-	intended   []model.InfraEnvPlan
 	roster     *roster
 	attendance *attendance
 	members    *members
+	images     *images
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -56,17 +52,13 @@ func (p *planner) compose() {
 	p.collector = &collector{readOnly: p.options.ReadOnly}
 	p.attendance = &attendance{spec: p.spec, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster}
 	p.members = &members{options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, attendance: p.attendance}
+	p.images = &images{
+		options: p.options, spec: p.spec, name: p.name, observed: p.observed, cluster: p.cluster, question: p.question,
+		roster: p.roster, attendance: p.attendance, members: p.members,
+	}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (p *planner) kubeconfigFlag() string {
 	return "--kubeconfig " + names.Quoted(cmp.Or(p.options.ClusterKubeconfig, p.observed.Results.KubeconfigPath, p.name+"/auth/"+model.KubeconfigFile))
-}
-
-// imageDifferences compares what the file says of an InfraEnv with it, except what the file overrides in the service's
-// own words. Of a version a service may keep only the minor release, from which it takes the live system.
-func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
-	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
-		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
-	})
 }

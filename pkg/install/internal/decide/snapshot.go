@@ -48,7 +48,7 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	if s.planner.cluster == nil {
 		return model.InfraEnv{}, false
 	}
-	return s.planner.envOf(host)
+	return s.planner.images.envOf(host)
 }
 
 // HasToBoot reports whether a host of the file has still to boot its discovery image.
@@ -163,7 +163,7 @@ func (f *following) settings() {
 // images are the discovery images that are still to be made or changed.
 func (f *following) images() {
 	ahead := f.registered()
-	ahead.images()
+	ahead.makeImages()
 	f.actions(ahead.plan.Actions)
 }
 

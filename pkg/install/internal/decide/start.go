@@ -24,7 +24,7 @@ func (p *planner) start() {
 		return // it would be installed, too
 	}
 	for _, host := range p.roster.Part {
-		if host.State != model.HostReady || p.runsOldImage(host) {
+		if host.State != model.HostReady || p.images.runsOldImage(host) {
 			return
 		}
 	}

@@ -47,7 +47,7 @@ func (p *planner) acceptUnknown() {
 	}
 	for _, host := range unnamed {
 		switch {
-		case p.runsOldImage(host):
+		case p.images.runsOldImage(host):
 			p.bootNewImage(host)
 		case p.usable(host):
 			p.approveUnnamed(host)
@@ -66,7 +66,7 @@ func (p *planner) acceptUnknown() {
 // bindable are the machines of a pool that could become part of the cluster.
 func (p *planner) bindable() []*model.Host {
 	return slices.DeleteFunc(slices.Clone(p.roster.pool), func(h *model.Host) bool {
-		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
+		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.images.runsOldImage(h)
 	})
 }
 
