@@ -139,7 +139,7 @@ func (p *planner) newcomerChecks(again []*spec.Host) {
 			newcomers = append(newcomers, h)
 		}
 	}
-	p.causes(p.explain(newcomers, nil))
+	p.checks.report(p.checks.explain(newcomers, nil))
 }
 
 // notAdded ends the run once nothing is left but hosts that could not be added.

@@ -154,7 +154,7 @@ func (p *planner) beforeInstall() {
 	p.hosts()
 	p.unknownHosts()
 	p.networks()
-	p.clusterChecks()
+	p.checks.ofCluster()
 	p.resend()
 	p.leaveOut()
 	p.start()
@@ -185,6 +185,7 @@ func Explain(desired *model.Desired, observed *model.Observed, host string) mode
 	if have := observed.HostByID(host); have != nil {
 		p.only = p.roster.Call(have)
 	}
+	p.compose()
 	if observed.Cluster == nil {
 		p.unbound()
 	} else {
@@ -212,7 +213,7 @@ func (p *planner) unbound() {
 		hosts = append(hosts, &p.observed.Hosts[i])
 		p.usable(hosts[i])
 	}
-	p.causes(p.explain(hosts, p.cluster))
+	p.checks.report(p.checks.explain(hosts, p.cluster))
 }
 
 // narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.

@@ -20,7 +20,7 @@ type images struct {
 	name       string
 	observed   *model.Observed
 	cluster    *model.Cluster
-	question   nodes.Question
+	question   *nodes.Question
 	roster     *roster
 	attendance *attendance
 	members    *members
@@ -38,7 +38,7 @@ func (im *images) infraEnv(name string) *model.InfraEnv {
 	return &im.observed.InfraEnvs[i]
 }
 
-// infraEnvPlans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
+// plans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
 // hold the networks of others too, are not considered here.
 func (im *images) plans(file *spec.Cluster) ([]model.InfraEnvPlan, error) {
 	have := im.observed.InfraEnvs
@@ -70,7 +70,7 @@ func (im *images) envOf(host string) (model.InfraEnv, bool) {
 	return envNamed(im.observed, func(e model.InfraEnv) bool { return planned && e.Name == name })
 }
 
-// imagesByHost are the names of the InfraEnvs that the hosts of the file boot.
+// byHost are the names of the InfraEnvs that the hosts of the file boot.
 func (im *images) byHost() map[string]string {
 	names := map[string]string{}
 	intended, err := im.plans(im.spec)
@@ -112,7 +112,7 @@ func (im *images) lateEnvOf(name string) *model.InfraEnv {
 	return nil
 }
 
-// latePlans are infraEnvPlans for callers that ask host by host; none where they cannot be made, which is reported with
+// latePlans are plans for callers that ask host by host; none where they cannot be made, which is reported with
 // the images.
 func (im *images) latePlans() []model.InfraEnvPlan {
 	if im.intended == nil {
@@ -150,7 +150,7 @@ func (im *images) lateEnv(image model.InfraEnvPlan, intended []model.InfraEnvPla
 	return env
 }
 
-// imageField is the field of the file that says a setting of an image, and whether that is the
+// field is the field of the file that says a setting of an image, and whether that is the
 // host's own, which has the image to itself.
 func (im *images) field(image model.InfraEnvPlan, name model.Setting) (field string, own bool) {
 	word := "discovery." + string(name[strings.LastIndexByte(string(name), '.')+1:])
@@ -160,7 +160,7 @@ func (im *images) field(image model.InfraEnvPlan, name model.Setting) (field str
 	return string(name), false
 }
 
-// imageChanges lists the settings of a new image as changes from nothing.
+// changes lists the settings of a new image as changes from nothing.
 func (im *images) changes(image model.InfraEnvPlan) []model.Change {
 	changes := make([]model.Change, 0, len(image.Settings))
 	for name, value := range image.Settings {
@@ -290,7 +290,7 @@ func (im *images) missingFrom(image model.InfraEnvPlan) bool {
 	return slices.ContainsFunc(image.Hosts, func(name string) bool { return im.roster.ByName[name] == nil })
 }
 
-// imageReady reports whether a host of the file can be booted, or for nil one that it does not name: there is an image
+// ready reports whether a host of the file can be booted, or for nil one that it does not name: there is an image
 // for it.
 func (im *images) ready(want *spec.Host) bool {
 	var alone *spec.Host // that has its image to itself

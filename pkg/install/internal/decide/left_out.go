@@ -46,10 +46,7 @@ func (p *planner) leaveOut() {
 func (p *planner) against(h *model.Host) (why string, next model.Advice) {
 	alone := p.apart(func() {
 		p.usable(h)
-		whole, only := *p.roster, p.only
-		p.roster.Part, p.roster.leftOut, p.only = []*model.Host{h}, nil, p.roster.Call(h)
-		p.causes(p.explain(p.roster.Part, p.cluster))
-		*p.roster, p.only = whole, only
+		p.checks.reportOf(h)
 	})
 	var texts []string
 	for _, b := range alone.Blockers {

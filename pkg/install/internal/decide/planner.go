@@ -22,7 +22,7 @@ type planner struct {
 	memory     model.Memory
 	now        time.Time
 	cluster    *model.Cluster
-	question   nodes.Question
+	question   *nodes.Question
 	held       bool   // machines are not to be booted yet
 	only       string // the host that alone is asked about, "" for all
 	explains   bool   // also what fails and holds nothing up is asked for
@@ -30,6 +30,7 @@ type planner struct {
 	attendance *attendance
 	members    *members
 	images     *images
+	checks     *checks
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -37,7 +38,7 @@ func newPlanner(desired *model.Desired, observed *model.Observed, memory model.M
 	p := &planner{
 		desired: present, options: &present.Options, spec: present.Spec, name: present.Spec.Metadata.Name, full: present.FullName(),
 		observed: observed, memory: memory, now: now, cluster: observed.Cluster,
-		question: nodes.Question{Desired: present, Observed: observed, Memory: memory, Now: now},
+		question: &nodes.Question{Desired: present, Observed: observed, Memory: memory, Now: now},
 		roster: &roster{
 			Matches: MatchHosts(slices.Concat(present.Spec.Spec.Hosts, desired.Options.LeftOut), observed), spec: present.Spec, whole: desired.Spec,
 		},
@@ -55,6 +56,10 @@ func (p *planner) compose() {
 	p.images = &images{
 		options: p.options, spec: p.spec, name: p.name, observed: p.observed, cluster: p.cluster, question: p.question,
 		roster: p.roster, attendance: p.attendance, members: p.members,
+	}
+	p.checks = &checks{
+		collector: p.collector, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster, only: p.only,
+		explains: p.explains, roster: p.roster, attendance: p.attendance,
 	}
 }
 

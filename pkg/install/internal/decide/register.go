@@ -152,7 +152,7 @@ func (p *planner) importCluster() {
 	case p.cluster.Unmarked:
 		p.markImported()
 	default:
-		p.clusterChecks()
+		p.checks.ofCluster()
 		p.otherwise("the service to take in the installed cluster", p.cluster.StatusSince)
 	}
 }

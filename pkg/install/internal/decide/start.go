@@ -143,11 +143,11 @@ func (p *planner) preparationFailures() (failures int, last time.Time) {
 // long. The service measures that while it prepares one, and reports the hosts as ready nevertheless: a person repairs
 // the network, the registry or its mirror, and the next preparation shows the effect.
 func (p *planner) unprepared() (b model.Blocker, found bool) {
-	for _, cause := range p.explain(p.roster.Part, p.cluster).Causes {
+	for _, cause := range p.checks.explain(p.roster.Part, p.cluster).Causes {
 		if cause.ID != "container-images-available" {
 			continue
 		}
-		b = p.causeBlocker(cause)
+		b = p.checks.blocker(cause)
 		b.Key, b.Reason, b.Message = model.KeyPreparation, ReasonPreparation, "the service cannot prepare the installation: "+b.Message
 		return b, true
 	}

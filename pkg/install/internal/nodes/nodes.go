@@ -26,13 +26,14 @@ type Question struct {
 }
 
 // About is the question about other hosts.
-func (q Question) About(hosts ...Host) Question {
-	q.Hosts = hosts
-	return q
+func (q *Question) About(hosts ...Host) Question {
+	about := *q
+	about.Hosts = hosts
+	return about
 }
 
 // Answers reports whether the installed cluster can be worked with.
-func (q Question) Answers() bool { return q.Observed.Spoke != nil && q.Observed.Spoke.Trouble == "" }
+func (q *Question) Answers() bool { return q.Observed.Spoke != nil && q.Observed.Spoke.Trouble == "" }
 
 // Host is a host that becomes a node, or is to.
 type Host struct {
