@@ -68,7 +68,7 @@ func (p *planner) addNodes() {
 		})
 		return
 	}
-	p.lateImages(unnamed.missing > 0)
+	p.infraEnvs.forAdded(unnamed.missing > 0)
 	p.held = !p.idle() || !p.unhindered()
 	var failed []*model.Host
 	for i := range p.spec.Spec.Hosts {

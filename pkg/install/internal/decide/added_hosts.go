@@ -3,11 +3,8 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/internal/shared/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -144,69 +141,4 @@ func (p *planner) addToo(h *model.Host) model.Advice {
 		mac = cmp.Or(cards[0].MAC, mac)
 	}
 	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(p.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
-}
-
-// lateImages makes and keeps the discovery images that hosts boot to be added:
-// those that the cluster was installed with, where they can serve, else further
-// ones. A pool belongs to no cluster, and goes on serving.
-func (p *planner) lateImages(unnamed bool) {
-	if ref := p.spec.Spec.InfraEnv.Ref; ref != "" {
-		p.poolOf(ref)
-		return
-	}
-	intended, err := p.images.plans(p.spec)
-	if err != nil {
-		p.block(model.Blocker{
-			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
-		})
-		return
-	}
-	for _, image := range intended {
-		wanted := slices.ContainsFunc(p.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && p.members.toAdd(&h) })
-		if !wanted && (!unnamed || image.Alone != "") {
-			continue
-		}
-		env := p.images.lateEnv(image, intended)
-		if env == nil {
-			p.lateImage(image, intended)
-			continue
-		}
-		version := env.Settings[model.SettingVersion]
-		if env.Settings[model.SettingOSVersion] == "" && !p.images.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
-			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
-		}
-		if others := infraenv.Others(p.spec, env); len(others) > 0 {
-			var own []model.StaticNetwork
-			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none if nothing is set
-			image.Settings[model.SettingStaticNetworks] = model.ValueOf(append(own, others...))
-		}
-		actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
-		p.updateImage(image, env)
-		if len(p.plan.Actions) == actions && len(p.plan.Blockers) == blockers && !p.images.missingFrom(image) {
-			p.usableImage(env)
-		}
-	}
-}
-
-// lateImage registers an InfraEnv under the name that is kept for it.
-func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
-	name, reason := image.Name, "there is no discovery image for hosts that are added"
-	switch env := p.images.infraEnv(name); {
-	case env == nil:
-	case image.Alone != "":
-		p.block(model.Blocker{
-			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
-			Field:   hostField(image.Alone) + "match.infraEnv",
-			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.images.unfit(image, env)),
-			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
-		})
-		return
-	default:
-		name, _ = p.images.lateName(image, intended)
-		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.images.unfit(image, p.images.infraEnv(image.Name)))
-	}
-	p.act(model.Action{
-		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
-		Reason: reason, Settings: image.Settings, Changes: p.images.changes(image),
-	})
 }

@@ -20,7 +20,7 @@ func (p *planner) configureCluster() {
 		Reason: "the cluster differs from the file", Settings: model.Settings{},
 	}
 	for _, d := range p.clusterDifferences(want) {
-		if p.toWrite(d) && !p.barredByImage(d) {
+		if p.toWrite(d) && !p.infraEnvs.barredByImage(d) {
 			update.Settings[d.Setting] = d.Want
 			update.Changes = append(update.Changes, changeOf(d, ""))
 		}
@@ -82,7 +82,7 @@ func (p *planner) resend() {
 	pullSecret := model.Settings{model.SettingPullSecret: model.ValueOf(resent)}
 	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name, pullSecret)
 	for _, env := range p.observed.InfraEnvs {
-		if env.Owned && p.mayResend(&env) {
+		if env.Owned && p.infraEnvs.mayResend(&env) {
 			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}
 	}

@@ -150,7 +150,7 @@ func firstDone(actions []model.Action) string {
 func (p *planner) beforeInstall() {
 	p.unattended()
 	p.configureCluster()
-	p.makeImages()
+	p.infraEnvs.forInstall()
 	p.hosts()
 	p.unknownHosts()
 	p.networks()

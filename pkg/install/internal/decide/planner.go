@@ -31,6 +31,7 @@ type planner struct {
 	members    *members
 	images     *images
 	checks     *checks
+	infraEnvs  *infraEnvs
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -60,6 +61,10 @@ func (p *planner) compose() {
 	p.checks = &checks{
 		collector: p.collector, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster, only: p.only,
 		explains: p.explains, roster: p.roster, attendance: p.attendance,
+	}
+	p.infraEnvs = &infraEnvs{
+		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, observed: p.observed,
+		memory: p.memory, now: p.now, cluster: p.cluster, members: p.members, images: p.images,
 	}
 }
 

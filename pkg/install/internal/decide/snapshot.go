@@ -163,7 +163,7 @@ func (f *following) settings() {
 // images are the discovery images that are still to be made or changed.
 func (f *following) images() {
 	ahead := f.registered()
-	ahead.makeImages()
+	ahead.infraEnvs.forInstall()
 	f.actions(ahead.plan.Actions)
 }
 
