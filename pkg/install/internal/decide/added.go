@@ -69,7 +69,7 @@ func (p *planner) addNodes() {
 		return
 	}
 	p.infraEnvs.forAdded(unnamed.missing > 0)
-	p.held = !p.idle() || !p.unhindered()
+	p.boot.held = !p.idle() || !p.unhindered()
 	var failed []*model.Host
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
@@ -125,7 +125,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		p.awaitMachine(want, wait)
 		return
 	}
-	if !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
+	if !p.boot.byService(want, wait) && !p.boot.byBMC(want, wait) {
 		p.wait(wait)
 	}
 }

@@ -78,24 +78,24 @@ func (p *planner) decide() {
 		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
-		p.retireMedia()
+		p.boot.retireMedia()
 	case p.cluster.State.Running():
 		p.adopt()
 		p.running()
-		p.retireMedia()
+		p.boot.retireMedia()
 	case p.cluster.State.Installed():
 		p.adopt()
 		p.installed()
 		p.recorded()
-		p.retireMedia()
+		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterFailed:
 		p.adopt()
 		p.failed()
-		p.retireMedia()
+		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterCancelled:
 		p.adopt()
 		p.cancelled()
-		p.retireMedia()
+		p.boot.retireMedia()
 	}
 }
 

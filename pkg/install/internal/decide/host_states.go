@@ -107,7 +107,7 @@ func (p *planner) bootAgain(h *model.Host) {
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		wait := model.Wait{Key: "host/" + name + "/boot-again", Scope: model.HostScope(name), Since: h.Since}
-		if want.Name == p.roster.Names[h.ID] && p.toBoot(want) && p.bootByBMC(want, wait) {
+		if want.Name == p.roster.Names[h.ID] && p.boot.toBoot(want) && p.boot.byBMC(want, wait) {
 			return
 		}
 	}

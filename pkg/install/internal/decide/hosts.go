@@ -12,7 +12,7 @@ import (
 // hosts brings every host of the file that is there to what the file says, and
 // waits for those that are not.
 func (p *planner) hosts() {
-	p.held = !p.idle() || !p.unhindered()
+	p.boot.held = !p.idle() || !p.unhindered()
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		have := p.roster.ByName[want.Name]
@@ -77,7 +77,7 @@ func (p *planner) awaitMachine(want *spec.Host, wait model.Wait) {
 		p.awaitReserved(want, wait)
 		return
 	}
-	if bound || !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
+	if bound || !p.boot.byService(want, wait) && !p.boot.byBMC(want, wait) {
 		p.wait(wait)
 	}
 }
@@ -94,7 +94,7 @@ func (p *planner) unnamedAbsent() {
 	}
 	if len(p.roster.Part) >= p.attendance.counts().required() {
 		wait.Until = p.attendance.optionalEnds()
-	} else if p.enrolledTrouble() {
+	} else if p.boot.enrolledTrouble() {
 		return
 	}
 	p.wait(wait)

@@ -23,7 +23,6 @@ type planner struct {
 	now        time.Time
 	cluster    *model.Cluster
 	question   *nodes.Question
-	held       bool   // machines are not to be booted yet
 	only       string // the host that alone is asked about, "" for all
 	explains   bool   // also what fails and holds nothing up is asked for
 	roster     *roster
@@ -32,6 +31,7 @@ type planner struct {
 	images     *images
 	checks     *checks
 	infraEnvs  *infraEnvs
+	boot       *boot
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -65,6 +65,10 @@ func (p *planner) compose() {
 	p.infraEnvs = &infraEnvs{
 		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, observed: p.observed,
 		memory: p.memory, now: p.now, cluster: p.cluster, members: p.members, images: p.images,
+	}
+	p.boot = &boot{
+		collector: p.collector, options: p.options, spec: p.spec, observed: p.observed, memory: p.memory, now: p.now, cluster: p.cluster,
+		explains: p.explains, roster: p.roster, members: p.members, images: p.images,
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 // HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s *Snapshot) HasToBoot(host string) bool {
 	want := s.planner.spec.Host(host)
-	return s.planner.cluster != nil && want != nil && s.planner.toBoot(want)
+	return s.planner.cluster != nil && want != nil && s.planner.boot.toBoot(want)
 }
 
 // Reading names the hosts that may still read their images: of them the BMC had
@@ -67,7 +67,7 @@ func (s *Snapshot) Reading() []string {
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.pastBoot(host) {
+		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.boot.pastBoot(host) {
 			names = append(names, host.Name)
 		}
 	}
