@@ -90,7 +90,7 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 		}
 		p.addNode(h, func() {
 			if h.State == model.HostReady {
-				p.wipes(p.roster.Call(h), h)
+				p.hostSettings.wipes(p.roster.Call(h), h)
 			}
 		})
 	}

@@ -141,11 +141,11 @@ func (p *planner) hostDrift() {
 			continue
 		}
 		id := ""
-		if disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.diskChooser(want, have)); err == nil && disk != nil {
+		if disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.hostSettings.diskChooser(want, have)); err == nil && disk != nil {
 			id = disk.ID // a disk that has been installed on may fit no more
 		}
 		keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
-		settings := p.ofHost(want, have, id, keep)
+		settings := p.hostSettings.ofHost(want, have, id, keep)
 		if err != nil {
 			delete(settings, model.SettingKeepDisks)
 		}

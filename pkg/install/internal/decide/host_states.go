@@ -68,14 +68,14 @@ func (p *planner) bind(h *model.Host) {
 // bindReserved binds a host of a pool. What the file says of it goes along, since an installed
 // cluster installs what is approved as soon as it is bound.
 func (p *planner) bindReserved(want *spec.Host, have *model.Host, bind model.Action) {
-	update, ok := p.hostUpdate(want, have)
+	update, ok := p.hostSettings.update(want, have)
 	if !ok {
 		return
 	}
 	bind.Settings, bind.Changes = update.Settings, append(bind.Changes, update.Changes...)
 	if p.cluster != nil && p.cluster.State.Installed() && approved(have) {
 		bind.Destructive = true
-		p.wipes(want.Name, have)
+		p.hostSettings.wipes(want.Name, have)
 	}
 	p.act(bind)
 }

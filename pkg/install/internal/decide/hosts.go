@@ -106,7 +106,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 		p.wait(p.roster.waitFor(have, "to send its inventory", model.WhoMachine))
 		return
 	}
-	update, ok := p.hostUpdate(want, have)
+	update, ok := p.hostSettings.update(want, have)
 	switch {
 	case !ok:
 		return
@@ -118,7 +118,7 @@ func (p *planner) configureHost(want *spec.Host, have *model.Host) {
 	case model.HostDiscovering:
 		p.wait(p.roster.waitFor(have, "to be checked", model.WhoService))
 	case model.HostReady:
-		p.wipes(want.Name, have)
+		p.hostSettings.wipes(want.Name, have)
 	}
 }
 

@@ -14,24 +14,25 @@ import (
 // planner has the values that decide, each of which knows what it needs and those that it stands on.
 type planner struct {
 	*collector
-	desired    *model.Desired
-	options    *model.Options
-	spec       *spec.Cluster // as it is desired now: see [model.Desired.At]
-	name, full string        // the cluster's name, without its domain and with it
-	observed   *model.Observed
-	memory     model.Memory
-	now        time.Time
-	cluster    *model.Cluster
-	question   *nodes.Question
-	only       string // the host that alone is asked about, "" for all
-	explains   bool   // also what fails and holds nothing up is asked for
-	roster     *roster
-	attendance *attendance
-	members    *members
-	images     *images
-	checks     *checks
-	infraEnvs  *infraEnvs
-	boot       *boot
+	desired      *model.Desired
+	options      *model.Options
+	spec         *spec.Cluster // as it is desired now: see [model.Desired.At]
+	name, full   string        // the cluster's name, without its domain and with it
+	observed     *model.Observed
+	memory       model.Memory
+	now          time.Time
+	cluster      *model.Cluster
+	question     *nodes.Question
+	only         string // the host that alone is asked about, "" for all
+	explains     bool   // also what fails and holds nothing up is asked for
+	roster       *roster
+	attendance   *attendance
+	members      *members
+	images       *images
+	checks       *checks
+	infraEnvs    *infraEnvs
+	boot         *boot
+	hostSettings *hostSettings
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -70,6 +71,7 @@ func (p *planner) compose() {
 		collector: p.collector, options: p.options, spec: p.spec, observed: p.observed, memory: p.memory, now: p.now, cluster: p.cluster,
 		explains: p.explains, roster: p.roster, members: p.members, images: p.images,
 	}
+	p.hostSettings = &hostSettings{collector: p.collector, desired: p.desired, spec: p.spec, roster: p.roster}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.

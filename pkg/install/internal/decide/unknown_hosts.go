@@ -50,9 +50,9 @@ func (p *planner) acceptUnknown() {
 		case p.images.runsOldImage(host):
 			p.bootNewImage(host)
 		case p.usable(host):
-			p.approveUnnamed(host)
+			p.hostSettings.approveUnnamed(host)
 			if host.State == model.HostReady {
-				p.wipes(p.roster.Call(host), host)
+				p.hostSettings.wipes(p.roster.Call(host), host)
 			}
 		}
 	}
