@@ -105,7 +105,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
-		p.leftOver(have)
+		p.hostStates.leftOver(have)
 		return
 	}
 	env := p.images.lateEnvOf(want.Name)
@@ -146,7 +146,7 @@ func (p *planner) newcomerChecks(again []*spec.Host) {
 func (p *planner) notAdded(failed []*model.Host) {
 	var reasons, names []string
 	for _, h := range failed {
-		p.runningHost(h)
+		p.hostStates.running(h)
 		names = append(names, p.roster.Call(h))
 		reasons = append(reasons, fmt.Sprintf("%s: %s", p.roster.Call(h), cmp.Or(h.StatusInfo, h.Status)))
 	}

@@ -16,14 +16,14 @@ import (
 func (p *planner) addNode(h *model.Host, configure func()) {
 	switch h.State {
 	case model.HostPreparing, model.HostInstalling:
-		p.runningHost(h)
+		p.hostStates.running(h)
 		return
 	}
 	if p.images.runsOldImage(h) {
-		p.bootNewImage(h)
+		p.hostStates.bootNewImage(h)
 		return
 	}
-	if !p.usable(h) {
+	if !p.hostStates.usable(h) {
 		return
 	}
 	actions, blockers := len(p.plan.Actions), len(p.plan.Blockers)
@@ -97,7 +97,7 @@ func (p *planner) addUnnamed(u unnamedNodes) (failed []*model.Host) {
 	missing := u.missing
 	for _, h := range p.roster.pool {
 		if missing > 0 && h.State == model.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
-			p.bind(h)
+			p.hostStates.bind(h)
 			missing--
 		}
 	}

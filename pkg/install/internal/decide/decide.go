@@ -211,7 +211,7 @@ func (p *planner) unbound() {
 	hosts := make([]*model.Host, 0, len(p.observed.Hosts))
 	for i := range p.observed.Hosts {
 		hosts = append(hosts, &p.observed.Hosts[i])
-		p.usable(hosts[i])
+		p.hostStates.usable(hosts[i])
 	}
 	p.checks.report(p.checks.explain(hosts, p.cluster))
 }

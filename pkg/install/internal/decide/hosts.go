@@ -21,8 +21,8 @@ func (p *planner) hosts() {
 			p.absent(want)
 		case p.ambiguous(want, have):
 		case p.images.runsOldImage(have):
-			p.bootNewImage(have)
-		case p.usable(have):
+			p.hostStates.bootNewImage(have)
+		case p.hostStates.usable(have):
 			p.configureHost(want, have)
 		}
 	}

@@ -45,7 +45,7 @@ func (p *planner) leaveOut() {
 // against is what is wrong with a host, and the first advice on it.
 func (p *planner) against(h *model.Host) (why string, next model.Advice) {
 	alone := p.apart(func() {
-		p.usable(h)
+		p.hostStates.usable(h)
 		p.checks.reportOf(h)
 	})
 	var texts []string

@@ -33,6 +33,7 @@ type planner struct {
 	infraEnvs    *infraEnvs
 	boot         *boot
 	hostSettings *hostSettings
+	hostStates   *hostStates
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -72,6 +73,10 @@ func (p *planner) compose() {
 		explains: p.explains, roster: p.roster, members: p.members, images: p.images,
 	}
 	p.hostSettings = &hostSettings{collector: p.collector, desired: p.desired, spec: p.spec, roster: p.roster}
+	p.hostStates = &hostStates{
+		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster,
+		images: p.images, boot: p.boot, hostSettings: p.hostSettings,
+	}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.

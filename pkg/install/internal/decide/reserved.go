@@ -8,10 +8,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// isReserved reports whether a host of the file is one of a pool that was reserved for it, and runs the pool's image
-// already.
-func isReserved(want *spec.Host) bool { return want != nil && want.Match.Agent != "" }
-
 // awaitReserved reports a reserved host that the service does not have, or that does not match what else the file says
 // of it. The install waits for it as for one that has not registered.
 func (p *planner) awaitReserved(want *spec.Host, wait model.Wait) {

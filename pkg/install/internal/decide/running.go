@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -28,7 +26,7 @@ func (p *planner) running() {
 	}
 	for _, h := range p.roster.Part {
 		if !h.Day2 && !h.Unbound() {
-			p.runningHost(h)
+			p.hostStates.running(h)
 		}
 	}
 	if p.cluster.State == model.ClusterNeedsUser && p.unhindered() { // and no host says what for
@@ -78,71 +76,6 @@ func (p *planner) unavailable() string {
 	return " (" + strings.Join(operators, ", ") + ")"
 }
 
-// runningHost says what a host of a running install waits for.
-func (p *planner) runningHost(h *model.Host) {
-	name := p.roster.Call(h)
-	switch h.State {
-	case model.HostNeedsUser:
-		p.bootOrder(h)
-	case model.HostDisconnected:
-		p.disconnected(h)
-	case model.HostFailed:
-		p.warn(model.Warning{
-			Key: "host/" + p.roster.id(h) + "/failed", Scope: model.HostScope(p.roster.id(h)), Reason: reasonHostFailed,
-			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: model.Command("logs host", name),
-		})
-	case model.HostInstalled, model.HostAdded, model.HostCancelled:
-	default:
-		p.runningStage(h)
-	}
-}
-
-func (p *planner) runningStage(h *model.Host) {
-	name, stage := p.roster.Call(h), h.Progress.Stage
-	if stage == "" {
-		p.wait(p.roster.waitFor(h, "to start installing", model.WhoMachine))
-		return
-	}
-	scope := model.HostScope(p.roster.id(h))
-	p.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
-	if since, stuck := p.stuck(h); stuck {
-		p.block(model.Blocker{
-			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: model.CurePerson, Since: since, Hosts: []string{name},
-			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
-			Remedy:  p.stageRemedy(stage, name),
-		})
-	}
-}
-
-// stuck reports whether a host has been in its stage for too long: the service's own word for it, or else the stage's
-// budget.
-func (p *planner) stuck(h *model.Host) (since time.Time, stuck bool) {
-	began := h.Progress.Updated
-	if began.IsZero() {
-		began = h.Progress.Since
-	}
-	stage, known := catalogue.Stage(h.Progress.Stage)
-	budget := stage.Budget
-	if p.spec.SingleNode() && stage.SingleNodeBudget > 0 {
-		budget = stage.SingleNodeBudget
-	}
-	end := began.Add(budget)
-	if h.Progress.TimedOut {
-		return end, true
-	}
-	if !known || budget == 0 || began.IsZero() {
-		return time.Time{}, false
-	}
-	return end, p.now.After(end)
-}
-
-func (p *planner) stageRemedy(stage, name string) model.Advice {
-	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: p.name, Hosts: []string{name}, Stage: stage})
-	}
-	return model.Advicef("look at the console of %s", name)
-}
-
 func (p *planner) saveNoIngress() {
 	if p.cluster.NoIngress && !p.observed.Results.NoIngress {
 		p.save(model.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
@@ -155,6 +88,3 @@ func (p *planner) save(kind model.Kind, name, reason string) {
 		Changes: []model.Change{{Field: "auth/" + name, To: "[redacted]"}},
 	})
 }
-
-// reasonHostFailed is the reason of the reports about a host that failed.
-const reasonHostFailed = "HostFailed"

@@ -18,7 +18,7 @@ func (p *planner) unknownHosts() {
 	}
 	for _, host := range p.roster.unread {
 		if host.State == model.HostDisconnected {
-			p.disconnected(host)
+			p.hostStates.disconnected(host)
 			continue
 		}
 		p.wait(model.Wait{
@@ -48,8 +48,8 @@ func (p *planner) acceptUnknown() {
 	for _, host := range unnamed {
 		switch {
 		case p.images.runsOldImage(host):
-			p.bootNewImage(host)
-		case p.usable(host):
+			p.hostStates.bootNewImage(host)
+		case p.hostStates.usable(host):
 			p.hostSettings.approveUnnamed(host)
 			if host.State == model.HostReady {
 				p.hostSettings.wipes(p.roster.Call(host), host)
@@ -58,7 +58,7 @@ func (p *planner) acceptUnknown() {
 	}
 	if p.attendance.unnamedMissing() > 0 {
 		for _, host := range p.bindable() {
-			p.bind(host)
+			p.hostStates.bind(host)
 		}
 	}
 }
