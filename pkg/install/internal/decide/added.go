@@ -83,8 +83,8 @@ func (p *planner) addNodes() {
 		case refused:
 			failed = append(failed, have)
 		case joining:
-			if !p.ambiguous(want, have) {
-				p.addNode(have, func() { p.configureHost(want, have) })
+			if !p.hosts.ambiguous(want, have) {
+				p.addNode(have, func() { p.hosts.configure(want, have) })
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
 	case have == nil:
-		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
+		p.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
 		p.hostStates.leftOver(have)
@@ -122,7 +122,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		Next: model.Command("download iso --infra-env", env.Name),
 	}
 	if have == nil {
-		p.awaitMachine(want, wait)
+		p.hosts.awaitMachine(want, wait)
 		return
 	}
 	if !p.boot.byService(want, wait) && !p.boot.byBMC(want, wait) {

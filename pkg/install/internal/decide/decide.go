@@ -151,7 +151,7 @@ func (p *planner) beforeInstall() {
 	p.unattended()
 	p.configureCluster()
 	p.infraEnvs.forInstall()
-	p.hosts()
+	p.hosts.all()
 	p.unknownHosts()
 	p.networks()
 	p.checks.ofCluster()

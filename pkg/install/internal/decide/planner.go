@@ -34,6 +34,7 @@ type planner struct {
 	boot         *boot
 	hostSettings *hostSettings
 	hostStates   *hostStates
+	hosts        *hosts
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -76,6 +77,10 @@ func (p *planner) compose() {
 	p.hostStates = &hostStates{
 		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster,
 		images: p.images, boot: p.boot, hostSettings: p.hostSettings,
+	}
+	p.hosts = &hosts{
+		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, roster: p.roster, attendance: p.attendance,
+		images: p.images, boot: p.boot, hostSettings: p.hostSettings, hostStates: p.hostStates,
 	}
 }
 
