@@ -152,7 +152,7 @@ func (p *planner) beforeInstall() {
 	p.configureCluster()
 	p.infraEnvs.forInstall()
 	p.hosts.all()
-	p.unknownHosts()
+	p.unknownHosts.check()
 	p.networks()
 	p.checks.ofCluster()
 	p.resend()

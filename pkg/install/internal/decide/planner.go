@@ -35,6 +35,7 @@ type planner struct {
 	hostSettings *hostSettings
 	hostStates   *hostStates
 	hosts        *hosts
+	unknownHosts *unknownHosts
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -81,6 +82,10 @@ func (p *planner) compose() {
 	p.hosts = &hosts{
 		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, roster: p.roster, attendance: p.attendance,
 		images: p.images, boot: p.boot, hostSettings: p.hostSettings, hostStates: p.hostStates,
+	}
+	p.unknownHosts = &unknownHosts{
+		collector: p.collector, spec: p.spec, roster: p.roster, attendance: p.attendance, images: p.images, hostSettings: p.hostSettings,
+		hostStates: p.hostStates,
 	}
 }
 
