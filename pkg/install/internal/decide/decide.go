@@ -153,7 +153,7 @@ func (p *planner) beforeInstall() {
 	p.infraEnvs.forInstall()
 	p.hosts.all()
 	p.unknownHosts.check()
-	p.networks()
+	p.networks.compare()
 	p.checks.ofCluster()
 	p.resend()
 	p.leaveOut()

@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/oaictl/oaictl/internal/shared/setting"
@@ -168,83 +167,10 @@ func (p *planner) toWrite(d setting.Difference) bool {
 	case model.KeptCleared:
 		return false
 	case model.KeptDerived:
-		p.derived(d)
+		p.networks.derived(d)
 		return false
 	case model.KeptNotYet:
-		return p.reachesHosts(d)
+		return p.networks.reachesHosts(d)
 	}
 	return true
-}
-
-// derived reports machine networks that the service derived from the virtual addresses and the hosts, and that differ
-// from the file. Before a host has reported its networks, the machine networks belong to no host, and other virtual
-// addresses change them.
-func (p *planner) derived(d setting.Difference) {
-	if len(p.hostNetworks()) == 0 || p.movesVIPs() {
-		return
-	}
-	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
-		p.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
-		return
-	}
-	have := setting.Show(d.Setting, d.Have)
-	p.block(model.Blocker{
-		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service works the machine network out of them, and takes it from nobody", have, setting.Show(d.Setting, d.Want)),
-		Remedy:  model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
-	})
-}
-
-// movesVIPs reports whether the file has other virtual addresses than the service.
-func (p *planner) movesVIPs() bool {
-	want := setting.OfCluster(p.spec)
-	return slices.ContainsFunc([]model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs}, func(s model.Setting) bool {
-		value, said := want[s]
-		return said && !setting.Same(s, value, p.cluster.Settings[s])
-	})
-}
-
-func containsPrefix(list []string, cidr string) bool {
-	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
-}
-
-// reachesHosts reports whether a host has the network of the virtual addresses of the file: the service takes other
-// ones only then. Until the hosts are there that is waited for.
-func (p *planner) reachesHosts(d setting.Difference) bool {
-	vips := slices.Concat(p.spec.Spec.Network.VIPs.API, p.spec.Spec.Network.VIPs.Ingress)
-	if len(vips) == 0 {
-		return true // they are taken away
-	}
-	networks := p.hostNetworks()
-	first, err := netip.ParseAddr(vips[0])
-	if err != nil || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(first) }) {
-		return true
-	}
-	key := "cluster/" + string(d.Setting)
-	unseen := slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return !h.Inventory.Known })
-	if _, enough := p.attendance.enoughHosts(); !enough || unseen {
-		p.wait(model.Wait{
-			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,
-			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),
-		})
-		return false
-	}
-	return false // networks says why
-}
-
-// hostNetworks are the networks that the hosts have shown, sorted.
-func (p *planner) hostNetworks() []netip.Prefix {
-	var out []netip.Prefix
-	for i := range p.observed.Hosts {
-		for _, nic := range p.observed.Hosts[i].Inventory.Interfaces {
-			for _, text := range nic.Addresses {
-				prefix, err := netip.ParsePrefix(text)
-				if err == nil && !prefix.Addr().IsLinkLocalUnicast() {
-					out = append(out, prefix.Masked())
-				}
-			}
-		}
-	}
-	slices.SortFunc(out, netip.Prefix.Compare)
-	return slices.Compact(out)
 }

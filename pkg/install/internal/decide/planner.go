@@ -36,6 +36,7 @@ type planner struct {
 	hostStates   *hostStates
 	hosts        *hosts
 	unknownHosts *unknownHosts
+	networks     *networks
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -86,6 +87,10 @@ func (p *planner) compose() {
 	p.unknownHosts = &unknownHosts{
 		collector: p.collector, spec: p.spec, roster: p.roster, attendance: p.attendance, images: p.images, hostSettings: p.hostSettings,
 		hostStates: p.hostStates,
+	}
+	p.networks = &networks{
+		collector: p.collector, spec: p.spec, observed: p.observed, cluster: p.cluster, only: p.only, roster: p.roster,
+		attendance: p.attendance,
 	}
 }
 
