@@ -12,28 +12,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// notInstalled refuses to add nodes to, or to remove them from, what is no cluster yet: to
-// install one is another command.
-func (p *planner) notInstalled() {
-	change := "added to"
-	if p.options.Remove != nil {
-		change = "removed from"
-	}
-	b := model.Blocker{
-		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
-	}
-	if p.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", p.full, Op(p.desired))
-	} else {
-		b.Message += fmt.Sprintf("; %s is %s", p.full, strings.ToLower(string(p.cluster.State)))
-	}
-	if p.spec.Existing() != "" { // which no cluster can be made of
-		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
-	}
-	p.block(b)
-}
-
 // addNodes brings the hosts of the file that are not part of an installed
 // cluster into it: each for itself, so that none waits for a slower one.
 func (p *planner) addNodes() {

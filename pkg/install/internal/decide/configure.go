@@ -12,7 +12,7 @@ import (
 // configureCluster brings the cluster's own settings to what the file says:
 // before any host registers, since some can't be changed after.
 func (p *planner) configureCluster() {
-	p.remark()
+	p.registration.remark()
 	want := setting.OfCluster(p.spec)
 	delete(want, model.SettingTags) // the service takes them at registration only
 	update := model.Action{
@@ -29,7 +29,7 @@ func (p *planner) configureCluster() {
 		update.Settings[model.SettingBundles] = bundles // both together are what there shall be
 	}
 	if !p.cluster.Owned {
-		tags, change := p.ownMark()
+		tags, change := p.registration.ownMark()
 		update.Settings[model.SettingTags] = tags
 		update.Changes = append(update.Changes, change)
 	}

@@ -19,7 +19,7 @@ import (
 func Decide(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) model.Plan {
 	p := newPlanner(desired, observed, memory, now)
 	if memory.Misses > 0 && !observed.Unproven {
-		p.deleted()
+		p.registration.deleted()
 	} else {
 		p.decide()
 	}
@@ -59,7 +59,7 @@ func (p *planner) decide() {
 		p.removeNodes()
 		return
 	}
-	p.others()
+	p.registration.others()
 	switch {
 	case p.observed.Stale != "":
 		// An old observation does not show what was written since.
@@ -67,11 +67,11 @@ func (p *planner) decide() {
 		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
-		p.importCluster()
+		p.registration.importCluster()
 	case (p.options.AddNodes || p.spec.OnlyAdds()) && (p.cluster == nil || p.cluster.State.BeforeInstall()):
-		p.notInstalled()
+		p.registration.notInstalled()
 	case p.cluster == nil:
-		p.register()
+		p.registration.register()
 	case p.cluster.State == model.ClusterUnknown:
 		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "{version}")
 	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
@@ -80,20 +80,20 @@ func (p *planner) decide() {
 		p.beforeInstall()
 		p.boot.retireMedia()
 	case p.cluster.State.Running():
-		p.adopt()
+		p.registration.adopt()
 		p.running()
 		p.boot.retireMedia()
 	case p.cluster.State.Installed():
-		p.adopt()
+		p.registration.adopt()
 		p.installed()
 		p.recorded()
 		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterFailed:
-		p.adopt()
+		p.registration.adopt()
 		p.failed()
 		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterCancelled:
-		p.adopt()
+		p.registration.adopt()
 		p.cancelled()
 		p.boot.retireMedia()
 	}

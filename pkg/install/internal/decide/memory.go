@@ -164,34 +164,3 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	}
 	return b
 }
-
-// deleted decides on a cluster that was there and that the service does not show: a list may be a moment old, above all
-// right after the registration. A deleted cluster is not created again: its user does not want it.
-func (p *planner) deleted() {
-	m := &p.memory
-	within := shownWithin
-	if m.ClusterID != "" {
-		within = goneWithin
-	}
-	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
-		p.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + p.full + " again"})
-		return
-	}
-	b := model.Blocker{
-		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
-		Message: "somebody deleted the cluster meanwhile; nothing was written since",
-		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
-	}
-	if p.options.AddNodes && !p.spec.Imported() || p.options.Adopt != "" {
-		b.Remedy = "{get clusters}"
-	}
-	p.block(b)
-}
-
-// How long, and for how many looks, a cluster may be missing from what the service
-// answers before it counts as deleted.
-const (
-	goneWithin       = 5 * time.Second
-	shownWithin      = 30 * time.Second // one that was just made
-	goneObservations = 3
-)

@@ -37,6 +37,7 @@ type planner struct {
 	hosts        *hosts
 	unknownHosts *unknownHosts
 	networks     *networks
+	registration *registration
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -91,6 +92,10 @@ func (p *planner) compose() {
 	p.networks = &networks{
 		collector: p.collector, spec: p.spec, observed: p.observed, cluster: p.cluster, only: p.only, roster: p.roster,
 		attendance: p.attendance,
+	}
+	p.registration = &registration{
+		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, full: p.full, observed: p.observed,
+		memory: p.memory, cluster: p.cluster, checks: p.checks,
 	}
 }
 

@@ -14,7 +14,7 @@ func (p *planner) removeNodes() {
 		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
 		return
 	case p.cluster == nil || !p.cluster.State.Installed():
-		p.notInstalled()
+		p.registration.notInstalled()
 		return
 	case p.observed.Spoke == nil:
 		p.block(model.Blocker{

@@ -20,7 +20,7 @@ func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
 	switch {
 	case observed.Cluster == nil || !observed.Cluster.State.Installed():
-		p.notInstalled()
+		p.registration.notInstalled()
 	case observed.Spoke != nil:
 		p.take(nodes.Reached(p.question.About()))
 	}
