@@ -149,13 +149,13 @@ func firstDone(actions []model.Action) string {
 // starts the install when all of it is so.
 func (p *planner) beforeInstall() {
 	p.unattended()
-	p.configureCluster()
+	p.clusterSettings.configure()
 	p.infraEnvs.forInstall()
 	p.hosts.all()
 	p.unknownHosts.check()
 	p.networks.compare()
 	p.checks.ofCluster()
-	p.resend()
+	p.clusterSettings.resend()
 	p.leaveOut()
 	p.start()
 	p.otherwise("the service to check the cluster and its hosts", p.cluster.StatusSince)

@@ -23,7 +23,7 @@ func (p *planner) driftAfterStart() {
 	}
 	maps.Copy(want, setting.IgnoredOf(p.spec))
 	reported := map[model.Setting]bool{}
-	for _, d := range p.clusterDifferences(want) {
+	for _, d := range p.clusterSettings.differences(want) {
 		if d.Known {
 			reported[d.Setting] = true
 			p.reportDrift(model.ScopeCluster, d, late)
@@ -39,49 +39,6 @@ func (p *planner) driftAfterStart() {
 			Key: "drift/secrets", Scope: model.ScopeCluster, Reason: "Drift", Message: "the secrets are not sent again: they " + late,
 		})
 	}
-}
-
-// clusterDifferences compares the cluster with the file. What its service keeps
-// with the images only is compared there. Workers are counted when the install
-// starts: those that are not required may not have come.
-func (p *planner) clusterDifferences(want model.Settings) []setting.Difference {
-	for _, setting := range p.cluster.ImageOnly {
-		delete(want, setting)
-	}
-	if slices.Contains(p.cluster.Changeable, model.SettingArbiters) && !p.spec.OnlyAdds() {
-		want[model.SettingArbiters] = model.ValueOf(p.spec.ArbiterCount())
-	}
-	return slices.DeleteFunc(setting.Differences(want, p.cluster.Settings), func(d setting.Difference) bool {
-		if slices.Contains(p.cluster.ImageOnly, d.Setting) { // what excludes one that is wanted
-			return true
-		}
-		if d.Setting != model.SettingHyperthreading || !d.Known || p.spec.ArbiterCount() > 0 {
-			return false
-		}
-		var want, have spec.RoleSet
-		if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
-			return false
-		}
-		w, h := setting.Roles(want), setting.Roles(have)
-		delete(w, string(spec.Arbiter)) // the topology has no arbiters
-		delete(h, string(spec.Arbiter))
-		return maps.Equal(w, h)
-	})
-}
-
-// keeping says what the service does with a setting of the cluster before the
-// install. To be a single node is frozen, wherever the number of machines may
-// change: the service has another kind of cluster for it (REST field
-// high_availability_mode).
-func (p *planner) keeping(d setting.Difference) model.Keeping {
-	if now, said := p.cluster.Keeping[d.Setting]; said {
-		return now
-	}
-	one := model.ValueOf(1)
-	if slices.Contains(p.cluster.Changeable, d.Setting) && (d.Setting != model.SettingControlPlane || (d.Want == one) == (d.Have == one)) {
-		return model.KeptAsWritten
-	}
-	return setting.RuleOf(d.Setting).Cluster
 }
 
 func (p *planner) manifestDrift() {
@@ -154,23 +111,4 @@ func (p *planner) hostDrift() {
 			}
 		}
 	}
-}
-
-// toWrite reports whether a difference of the cluster is to be written now. It reports those that cannot be.
-func (p *planner) toWrite(d setting.Difference) bool {
-	switch p.keeping(d) {
-	case model.KeptFrozen:
-		if d.Known {
-			p.reportDrift(model.ScopeCluster, d, "cannot be changed after the cluster was registered")
-		}
-		return false
-	case model.KeptCleared:
-		return false
-	case model.KeptDerived:
-		p.networks.derived(d)
-		return false
-	case model.KeptNotYet:
-		return p.networks.reachesHosts(d)
-	}
-	return true
 }

@@ -14,30 +14,31 @@ import (
 // planner has the values that decide, each of which knows what it needs and those that it stands on.
 type planner struct {
 	*collector
-	desired      *model.Desired
-	options      *model.Options
-	spec         *spec.Cluster // as it is desired now: see [model.Desired.At]
-	name, full   string        // the cluster's name, without its domain and with it
-	observed     *model.Observed
-	memory       model.Memory
-	now          time.Time
-	cluster      *model.Cluster
-	question     *nodes.Question
-	only         string // the host that alone is asked about, "" for all
-	explains     bool   // also what fails and holds nothing up is asked for
-	roster       *roster
-	attendance   *attendance
-	members      *members
-	images       *images
-	checks       *checks
-	infraEnvs    *infraEnvs
-	boot         *boot
-	hostSettings *hostSettings
-	hostStates   *hostStates
-	hosts        *hosts
-	unknownHosts *unknownHosts
-	networks     *networks
-	registration *registration
+	desired         *model.Desired
+	options         *model.Options
+	spec            *spec.Cluster // as it is desired now: see [model.Desired.At]
+	name, full      string        // the cluster's name, without its domain and with it
+	observed        *model.Observed
+	memory          model.Memory
+	now             time.Time
+	cluster         *model.Cluster
+	question        *nodes.Question
+	only            string // the host that alone is asked about, "" for all
+	explains        bool   // also what fails and holds nothing up is asked for
+	roster          *roster
+	attendance      *attendance
+	members         *members
+	images          *images
+	checks          *checks
+	infraEnvs       *infraEnvs
+	boot            *boot
+	hostSettings    *hostSettings
+	hostStates      *hostStates
+	hosts           *hosts
+	unknownHosts    *unknownHosts
+	networks        *networks
+	registration    *registration
+	clusterSettings *clusterSettings
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -96,6 +97,10 @@ func (p *planner) compose() {
 	p.registration = &registration{
 		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, full: p.full, observed: p.observed,
 		memory: p.memory, cluster: p.cluster, checks: p.checks,
+	}
+	p.clusterSettings = &clusterSettings{
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, observed: p.observed, memory: p.memory,
+		cluster: p.cluster, roster: p.roster, infraEnvs: p.infraEnvs, networks: p.networks, registration: p.registration,
 	}
 }
 

@@ -154,7 +154,7 @@ func (f *following) settings() {
 	if f.cluster == nil {
 		ahead := f.registered()
 		ahead.cluster.Settings, ahead.cluster.Owned = setting.OfCluster(f.spec), true
-		ahead.configureCluster()
+		ahead.clusterSettings.configure()
 		f.actions(ahead.plan.Actions)
 	}
 	f.images()
