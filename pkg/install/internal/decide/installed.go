@@ -10,7 +10,7 @@ import (
 // installed fetches the results and says how complete the cluster is.
 func (p *planner) installed() {
 	p.plan.Missing = p.attendance.missingHosts()
-	p.driftAfterStart()
+	p.drift.report()
 	if !p.spec.OnlyAdds() { // the user who installed it has its credentials
 		p.saveCredentials()
 	}

@@ -39,6 +39,7 @@ type planner struct {
 	networks        *networks
 	registration    *registration
 	clusterSettings *clusterSettings
+	drift           *drift
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -101,6 +102,10 @@ func (p *planner) compose() {
 	p.clusterSettings = &clusterSettings{
 		collector: p.collector, options: p.options, spec: p.spec, name: p.name, observed: p.observed, memory: p.memory,
 		cluster: p.cluster, roster: p.roster, infraEnvs: p.infraEnvs, networks: p.networks, registration: p.registration,
+	}
+	p.drift = &drift{
+		collector: p.collector, options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, images: p.images,
+		hostSettings: p.hostSettings, clusterSettings: p.clusterSettings,
 	}
 }
 

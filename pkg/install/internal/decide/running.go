@@ -13,7 +13,7 @@ import (
 // act.
 func (p *planner) running() {
 	p.plan.Missing = p.attendance.missingHosts()
-	p.driftAfterStart()
+	p.drift.report()
 	p.saveNoIngress()
 	switch p.cluster.State {
 	case model.ClusterPreparing:
