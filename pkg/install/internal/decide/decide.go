@@ -74,7 +74,7 @@ func (p *planner) decide() {
 		p.registration.register()
 	case p.cluster.State == model.ClusterUnknown:
 		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "{version}")
-	case p.cluster.State.BeforeInstall() && p.preparationCancelled():
+	case p.cluster.State.BeforeInstall() && p.preparation.cancelled():
 		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
@@ -157,7 +157,7 @@ func (p *planner) beforeInstall() {
 	p.checks.ofCluster()
 	p.clusterSettings.resend()
 	p.leaveOut()
-	p.start()
+	p.start.call()
 	p.otherwise("the service to check the cluster and its hosts", p.cluster.StatusSince)
 }
 

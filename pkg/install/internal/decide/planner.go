@@ -40,6 +40,8 @@ type planner struct {
 	registration    *registration
 	clusterSettings *clusterSettings
 	drift           *drift
+	preparation     *preparation
+	start           *start
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -106,6 +108,13 @@ func (p *planner) compose() {
 	p.drift = &drift{
 		collector: p.collector, options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, images: p.images,
 		hostSettings: p.hostSettings, clusterSettings: p.clusterSettings,
+	}
+	p.preparation = &preparation{
+		collector: p.collector, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster, roster: p.roster, checks: p.checks,
+	}
+	p.start = &start{
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster,
+		roster: p.roster, attendance: p.attendance, images: p.images, preparation: p.preparation,
 	}
 }
 

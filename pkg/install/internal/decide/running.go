@@ -18,7 +18,7 @@ func (p *planner) running() {
 	switch p.cluster.State {
 	case model.ClusterPreparing:
 		if p.cluster.Released {
-			p.preparationFailed() // a hub tries again by itself, for ever
+			p.preparation.failed() // a hub tries again by itself, for ever
 		}
 		p.wait(model.Wait{Key: "cluster/prepare", Scope: model.ScopeCluster, For: "the service to prepare the installation", Since: p.cluster.StatusSince, Who: model.WhoService})
 	case model.ClusterFinalizing:
