@@ -156,7 +156,7 @@ func (p *planner) beforeInstall() {
 	p.networks.compare()
 	p.checks.ofCluster()
 	p.clusterSettings.resend()
-	p.leaveOut()
+	p.leftOut.remove()
 	p.start.call()
 	p.otherwise("the service to check the cluster and its hosts", p.cluster.StatusSince)
 }

@@ -6,28 +6,40 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// leaveOut removes hosts from the cluster that it is installed without, once nothing else blocks the start: until then
+// leftOut takes hosts out of the cluster that it is installed without.
+type leftOut struct {
+	*collector
+	options    *model.Options
+	spec       *spec.Cluster
+	cluster    *model.Cluster
+	roster     *roster
+	checks     *checks
+	hostStates *hostStates
+}
+
+// remove removes hosts from the cluster that it is installed without, once nothing else blocks the start: until then
 // they may still become ready and take part. A service installs each host of a cluster, and no cluster with one that is
 // not ready.
-func (p *planner) leaveOut() {
-	free := p.idle() && p.unhindered() && !p.spec.Spec.Hold
-	if _, held := p.cluster.Held(); held {
+func (l *leftOut) remove() {
+	free := l.idle() && l.unhindered() && !l.spec.Spec.Hold
+	if _, held := l.cluster.Held(); held {
 		free = false
 	}
-	for _, h := range p.roster.leftOut {
-		name, scope := p.roster.Call(h), model.HostScope(p.roster.Call(h))
-		why, unwanted := p.options.Unwanted[name]
+	for _, h := range l.roster.leftOut {
+		name, scope := l.roster.Call(h), model.HostScope(l.roster.Call(h))
+		why, unwanted := l.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
-			p.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
+			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
 			continue
 		}
 		next := model.Advice("")
 		if !unwanted {
-			why, next = p.against(h)
+			why, next = l.against(h)
 		}
-		p.warn(model.Warning{Key: "host/" + name + "/left-out/" + h.ID, Scope: scope, Reason: model.ReasonLeftOut, Message: why, Next: next})
+		l.warn(model.Warning{Key: "host/" + name + "/left-out/" + h.ID, Scope: scope, Reason: model.ReasonLeftOut, Message: why, Next: next})
 		if !free {
 			continue
 		}
@@ -38,15 +50,15 @@ func (p *planner) leaveOut() {
 		if h.Reserved != "" { // it waits in its pool
 			a.Kind, a.Destructive = model.ReturnHost, false
 		}
-		p.act(a)
+		l.act(a)
 	}
 }
 
 // against is what is wrong with a host, and the first advice on it.
-func (p *planner) against(h *model.Host) (why string, next model.Advice) {
-	alone := p.apart(func() {
-		p.hostStates.usable(h)
-		p.checks.reportOf(h)
+func (l *leftOut) against(h *model.Host) (why string, next model.Advice) {
+	alone := l.apart(func() {
+		l.hostStates.usable(h)
+		l.checks.reportOf(h)
 	})
 	var texts []string
 	for _, b := range alone.Blockers {

@@ -42,6 +42,7 @@ type planner struct {
 	drift           *drift
 	preparation     *preparation
 	start           *start
+	leftOut         *leftOut
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -115,6 +116,10 @@ func (p *planner) compose() {
 	p.start = &start{
 		collector: p.collector, options: p.options, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster,
 		roster: p.roster, attendance: p.attendance, images: p.images, preparation: p.preparation,
+	}
+	p.leftOut = &leftOut{
+		collector: p.collector, options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, checks: p.checks,
+		hostStates: p.hostStates,
 	}
 }
 
