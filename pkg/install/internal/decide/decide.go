@@ -81,7 +81,7 @@ func (p *planner) decide() {
 		p.boot.retireMedia()
 	case p.cluster.State.Running():
 		p.registration.adopt()
-		p.running()
+		p.installation.follow()
 		p.boot.retireMedia()
 	case p.cluster.State.Installed():
 		p.registration.adopt()
@@ -90,11 +90,11 @@ func (p *planner) decide() {
 		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterFailed:
 		p.registration.adopt()
-		p.failed()
+		p.installation.failed()
 		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterCancelled:
 		p.registration.adopt()
-		p.cancelled()
+		p.installation.cancelled()
 		p.boot.retireMedia()
 	}
 }

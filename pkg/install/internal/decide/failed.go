@@ -10,60 +10,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// failed ends the run with the reason, and with what can still be had. The causes are the
-// hosts that failed by themselves; without any, what the service says of the cluster.
-func (p *planner) failed() {
-	p.saveNoIngress()
-	var causes []model.Blocker
-	again := "cure the cause, then " + p.cluster.StartOver()
-	reasons := []string{cmp.Or(p.cluster.StatusInfo, p.cluster.Status)}
-	if p.finalized() { // what it waited for to the end
-		reasons[0] += p.unavailable()
-	}
-	for _, h := range p.roster.Part {
-		if h.State != model.HostFailed || h.StatusInfo == failedWithCluster {
-			continue
-		}
-		name := p.roster.Call(h)
-		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
-		reasons = append(reasons, reason)
-		causes = append(causes, model.Blocker{
-			Key: "host/" + p.roster.id(h) + "/failed", Scope: model.HostScope(p.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
-			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
-		})
-	}
-	slices.Sort(reasons[1:])
-	slices.SortFunc(causes, func(a, b model.Blocker) int { return cmp.Compare(a.Message, b.Message) })
-	if len(causes) == 0 {
-		causes = append(causes, model.Blocker{
-			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: p.cluster.StatusSince,
-			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", p.name) + ", " + again,
-		})
-	}
-	p.plan.Blockers = append(p.plan.Blockers, causes...)
-	p.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", p.name)+", then "+p.cluster.StartOver())
-}
-
-// finalized reports whether an install that failed had come to where only operators are
-// waited for. Services older than the stages of finalizing do not say so: there all the
-// nodes are done.
-func (p *planner) finalized() bool {
-	return !p.cluster.Progress.FinalizingSince.IsZero() || len(p.roster.Part) > 0 &&
-		!slices.ContainsFunc(p.roster.Part, func(h *model.Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
-}
-
-// failedWithCluster is what the service says of a host that did nothing wrong.
-const failedWithCluster = "Host is part of a cluster that failed to install"
-
-// cancelled ends the run: a user cancelled the installation.
-func (p *planner) cancelled() {
-	p.block(model.Blocker{
-		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: p.cluster.StatusSince,
-		Message: cmp.Or(p.cluster.StatusInfo, "the installation was cancelled"), Remedy: p.cluster.StartOver(),
-	})
-	p.end(model.VerdictCancelled, "the installation was cancelled", p.cluster.StartOver())
-}
-
 // whyDegraded is what to type where an installed cluster is not what it should
 // be: what looks into it, and what adds the hosts that it lacks.
 func (p *planner) whyDegraded() model.Advice {

@@ -12,7 +12,7 @@ func (p *planner) installed() {
 	p.plan.Missing = p.attendance.missingHosts()
 	p.drift.report()
 	if !p.spec.OnlyAdds() { // the user who installed it has its credentials
-		p.saveCredentials()
+		p.results.saveAll()
 	}
 	if p.options.AddNodes {
 		p.addNodes()
@@ -25,17 +25,6 @@ func (p *planner) installed() {
 		return
 	}
 	p.endInstalled()
-}
-
-// saveCredentials saves what the service has of the installed cluster's.
-func (p *planner) saveCredentials() {
-	p.saveNoIngress()
-	if p.cluster.Kubeconfig && !p.observed.Results.Kubeconfig {
-		p.save(model.SaveKubeconfig, "kubeconfig", "the cluster is installed")
-	}
-	if p.cluster.Kubeconfig && !p.observed.Results.Password {
-		p.save(model.SavePassword, "kubeadmin-password", "the cluster is installed")
-	}
 }
 
 // endInstalled ends the run with what the cluster has become.

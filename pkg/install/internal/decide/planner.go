@@ -43,6 +43,8 @@ type planner struct {
 	preparation     *preparation
 	start           *start
 	leftOut         *leftOut
+	results         *results
+	installation    *installation
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -120,6 +122,11 @@ func (p *planner) compose() {
 	p.leftOut = &leftOut{
 		collector: p.collector, options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, checks: p.checks,
 		hostStates: p.hostStates,
+	}
+	p.results = &results{collector: p.collector, observed: p.observed, cluster: p.cluster}
+	p.installation = &installation{
+		collector: p.collector, name: p.name, cluster: p.cluster, roster: p.roster, attendance: p.attendance, hostStates: p.hostStates,
+		drift: p.drift, preparation: p.preparation, results: p.results,
 	}
 }
 
