@@ -16,26 +16,26 @@ import (
 // cluster into it: each for itself, so that none waits for a slower one.
 func (p *planner) addNodes() {
 	unnamed := p.members.unnamedNodes()
-	again, told := p.registeredAgain()
+	again, told := p.spokeNodes.registeredAgain()
 	alone := slices.DeleteFunc(p.members.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
 	left := slices.Concat(alone, again)
 	complete := !p.members.incomplete(left) && !unnamed.open()
-	p.recordedOtherwise(p.members.incomplete(nil))
-	defer p.markNodes()
-	if !(complete && len(p.members.newNodes()) == 0) && !p.spokeIsMeant() {
+	p.spokeNodes.recordedOtherwise(p.members.incomplete(nil))
+	defer p.spokeNodes.mark()
+	if !(complete && len(p.members.newNodes()) == 0) && !p.spokeNodes.meant() {
 		return
 	}
 	if p.question.Answers() && !(complete && len(p.members.newNodes()) == 0) {
 		p.take(nodes.Approvers(p.question.About()))
 	}
 	if complete {
-		p.joinNodes()
+		p.spokeNodes.join()
 		p.accounts(alone, told)
 		return
 	}
-	cannot := p.cannotJoin(again)
+	cannot := p.spokeNodes.cannotJoin(again)
 	if len(cannot) > 0 && !unnamed.open() && !p.members.incomplete(slices.Concat(cannot, left)) {
-		p.joinNodes()
+		p.spokeNodes.join()
 		p.accounts(alone, told)
 		return // nothing is begun for hosts that cannot be added
 	}
@@ -69,7 +69,7 @@ func (p *planner) addNodes() {
 	failed = append(failed, p.addUnnamed(unnamed)...)
 	p.strangers(unnamed)
 	p.newcomerChecks(again)
-	p.joinNodes()
+	p.spokeNodes.join()
 	p.accounts(alone, told)
 	p.notAdded(failed)
 }

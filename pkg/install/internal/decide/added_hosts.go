@@ -124,7 +124,7 @@ func (p *planner) strangers(u unnamedNodes) {
 		}
 		p.warn(model.Warning{
 			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
-			Message: h.Label() + " registered, but " + p.desired.Source() + " does not name it; it is left alone",
+			Message: h.Label() + " registered, but " + p.question.Desired.Source() + " does not name it; it is left alone",
 			Next:    p.addToo(h),
 		})
 	}

@@ -45,6 +45,7 @@ type planner struct {
 	leftOut         *leftOut
 	results         *results
 	installation    *installation
+	spokeNodes      *spokeNodes
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -128,6 +129,7 @@ func (p *planner) compose() {
 		collector: p.collector, name: p.name, cluster: p.cluster, roster: p.roster, attendance: p.attendance, hostStates: p.hostStates,
 		drift: p.drift, preparation: p.preparation, results: p.results,
 	}
+	p.spokeNodes = &spokeNodes{collector: p.collector, spec: p.spec, question: p.question, roster: p.roster, members: p.members}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
