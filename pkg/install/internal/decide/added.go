@@ -12,82 +12,101 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// addNodes brings the hosts of the file that are not part of an installed
+// added brings the hosts into an installed cluster that are not part of it.
+type added struct {
+	*collector
+	spec         *spec.Cluster
+	name         string
+	cluster      *model.Cluster
+	question     *nodes.Question
+	roster       *roster
+	members      *members
+	images       *images
+	checks       *checks
+	infraEnvs    *infraEnvs
+	boot         *boot
+	hostSettings *hostSettings
+	hostStates   *hostStates
+	hosts        *hosts
+	spokeNodes   *spokeNodes
+}
+
+// all brings the hosts of the file that are not part of an installed
 // cluster into it: each for itself, so that none waits for a slower one.
-func (p *planner) addNodes() {
-	unnamed := p.members.unnamedNodes()
-	again, told := p.spokeNodes.registeredAgain()
-	alone := slices.DeleteFunc(p.members.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
+func (a *added) all() {
+	unnamed := a.members.unnamedNodes()
+	again, told := a.spokeNodes.registeredAgain()
+	alone := slices.DeleteFunc(a.members.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
 	left := slices.Concat(alone, again)
-	complete := !p.members.incomplete(left) && !unnamed.open()
-	p.spokeNodes.recordedOtherwise(p.members.incomplete(nil))
-	defer p.spokeNodes.mark()
-	if !(complete && len(p.members.newNodes()) == 0) && !p.spokeNodes.meant() {
+	complete := !a.members.incomplete(left) && !unnamed.open()
+	a.spokeNodes.recordedOtherwise(a.members.incomplete(nil))
+	defer a.spokeNodes.mark()
+	if !(complete && len(a.members.newNodes()) == 0) && !a.spokeNodes.meant() {
 		return
 	}
-	if p.question.Answers() && !(complete && len(p.members.newNodes()) == 0) {
-		p.take(nodes.Approvers(p.question.About()))
+	if a.question.Answers() && !(complete && len(a.members.newNodes()) == 0) {
+		a.take(nodes.Approvers(a.question.About()))
 	}
 	if complete {
-		p.spokeNodes.join()
-		p.accounts(alone, told)
+		a.spokeNodes.join()
+		a.accounts(alone, told)
 		return
 	}
-	cannot := p.spokeNodes.cannotJoin(again)
-	if len(cannot) > 0 && !unnamed.open() && !p.members.incomplete(slices.Concat(cannot, left)) {
-		p.spokeNodes.join()
-		p.accounts(alone, told)
+	cannot := a.spokeNodes.cannotJoin(again)
+	if len(cannot) > 0 && !unnamed.open() && !a.members.incomplete(slices.Concat(cannot, left)) {
+		a.spokeNodes.join()
+		a.accounts(alone, told)
 		return // nothing is begun for hosts that cannot be added
 	}
-	if p.cluster.State == model.ClusterInstalled {
-		p.act(model.Action{
-			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name,
+	if a.cluster.State == model.ClusterInstalled {
+		a.act(model.Action{
+			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: a.cluster.ID, Name: a.name,
 			Reason: "the cluster is installed and takes no more hosts until it is told to",
 		})
 		return
 	}
-	p.infraEnvs.forAdded(unnamed.missing > 0)
-	p.boot.held = !p.idle() || !p.unhindered()
+	a.infraEnvs.forAdded(unnamed.missing > 0)
+	a.boot.held = !a.idle() || !a.unhindered()
 	var failed []*model.Host
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		have := p.roster.ByName[want.Name]
+	for i := range a.spec.Spec.Hosts {
+		want := &a.spec.Spec.Hosts[i]
+		have := a.roster.ByName[want.Name]
 		if slices.Contains(left, want) || slices.Contains(cannot, want) {
 			continue
 		}
 		switch membershipOf(have) {
 		case outside:
-			p.awaitBoot(want, have)
+			a.awaitBoot(want, have)
 		case refused:
 			failed = append(failed, have)
 		case joining:
-			if !p.hosts.ambiguous(want, have) {
-				p.addNode(have, func() { p.hosts.configure(want, have) })
+			if !a.hosts.ambiguous(want, have) {
+				a.addNode(have, func() { a.hosts.configure(want, have) })
 			}
 		}
 	}
-	failed = append(failed, p.addUnnamed(unnamed)...)
-	p.strangers(unnamed)
-	p.newcomerChecks(again)
-	p.spokeNodes.join()
-	p.accounts(alone, told)
-	p.notAdded(failed)
+	failed = append(failed, a.addUnnamed(unnamed)...)
+	a.strangers(unnamed)
+	a.newcomerChecks(again)
+	a.spokeNodes.join()
+	a.accounts(alone, told)
+	a.notAdded(failed)
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes hosts from. The image itself is handled
 // elsewhere.
-func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
+func (a *added) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
 	case have == nil:
-		p.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
+		a.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
-		p.hostStates.leftOver(have)
+		a.hostStates.leftOver(have)
 		return
 	}
-	env := p.images.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != model.ImageReady || have == nil && p.roster.matchesAnother(want.Name) {
+	env := a.images.lateEnvOf(want.Name)
+	if env == nil || env.Image.State != model.ImageReady || have == nil && a.roster.matchesAnother(want.Name) {
 		return
 	}
 	again := ""
@@ -100,41 +119,41 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		Next: model.Command("download iso --infra-env", env.Name),
 	}
 	if have == nil {
-		p.hosts.awaitMachine(want, wait)
+		a.hosts.awaitMachine(want, wait)
 		return
 	}
-	if !p.boot.byService(want, wait) && !p.boot.byBMC(want, wait) {
-		p.wait(wait)
+	if !a.boot.byService(want, wait) && !a.boot.byBMC(want, wait) {
+		a.wait(wait)
 	}
 }
 
 // newcomerChecks explains what blocks hosts that are to be added. The checks of the cluster itself were those of its
 // install. Hosts that are nodes already are not among them.
-func (p *planner) newcomerChecks(again []*spec.Host) {
+func (a *added) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
-	for _, h := range p.roster.Part {
-		if h.Day2 && h.State == model.HostBlocked && p.roster.Names[h.ID] != "" && !slices.Contains(again, p.spec.Host(p.roster.Names[h.ID])) {
+	for _, h := range a.roster.Part {
+		if h.Day2 && h.State == model.HostBlocked && a.roster.Names[h.ID] != "" && !slices.Contains(again, a.spec.Host(a.roster.Names[h.ID])) {
 			newcomers = append(newcomers, h)
 		}
 	}
-	p.checks.report(p.checks.explain(newcomers, nil))
+	a.checks.report(a.checks.explain(newcomers, nil))
 }
 
 // notAdded ends the run once nothing is left but hosts that could not be added.
-func (p *planner) notAdded(failed []*model.Host) {
+func (a *added) notAdded(failed []*model.Host) {
 	var reasons, names []string
 	for _, h := range failed {
-		p.hostStates.running(h)
-		names = append(names, p.roster.Call(h))
-		reasons = append(reasons, fmt.Sprintf("%s: %s", p.roster.Call(h), cmp.Or(h.StatusInfo, h.Status)))
+		a.hostStates.running(h)
+		names = append(names, a.roster.Call(h))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", a.roster.Call(h), cmp.Or(h.StatusInfo, h.Status)))
 	}
-	if len(failed) > 0 && p.atRest() {
-		p.plan.Missing = names
-		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
+	if len(failed) > 0 && a.atRest() {
+		a.plan.Missing = names
+		a.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
 			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
-	p.otherwise("the service to check the hosts that are to be added", p.cluster.StatusSince)
+	a.otherwise("the service to check the hosts that are to be added", a.cluster.StatusSince)
 }
 
 // allAdded ends the run: every host of the file is part of the cluster, as far
@@ -169,4 +188,137 @@ func (p *planner) allAdded() {
 // service's knowledge ends with the reboot.
 func addedText(nodes []string) string {
 	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
+}
+
+// addNode brings a host that has registered a step further. configure makes it
+// what the file says, and names the disks that will be written over once there
+// is nothing left to change.
+func (a *added) addNode(h *model.Host, configure func()) {
+	switch h.State {
+	case model.HostPreparing, model.HostInstalling:
+		a.hostStates.running(h)
+		return
+	}
+	if a.images.runsOldImage(h) {
+		a.hostStates.bootNewImage(h)
+		return
+	}
+	if !a.hostStates.usable(h) {
+		return
+	}
+	actions, blockers := len(a.plan.Actions), len(a.plan.Blockers)
+	configure()
+	if h.State != model.HostReady || !h.Inventory.Known || len(a.plan.Actions) > actions || len(a.plan.Blockers) > blockers {
+		return
+	}
+	if approved(h) {
+		a.wait(a.roster.waitFor(h, "to start installing", model.WhoService))
+		return
+	}
+	scope := model.HostScope(a.roster.id(h))
+	install := model.Action{
+		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: a.roster.Call(h),
+		Reason: "the host is ready to be added", Destructive: true,
+	}
+	if asksApproval(h) {
+		install.Settings = model.Settings{model.SettingApproved: model.ValueOf(true)}
+	}
+	a.act(install)
+}
+
+// accounts names the hosts that are left alone, since it is not known whether they
+// are part of the control plane. It does so while the others go on,
+// and the run ends once there is nothing else to do. It does the same for hosts that are nodes and
+// have registered again.
+func (a *added) accounts(alone []*spec.Host, again nodes.Answer) {
+	cure := model.CureNow
+	if !a.atRest() {
+		cure = model.CurePerson
+	}
+	for i := range again.Blockers {
+		again.Blockers[i].Cure = cure
+	}
+	a.take(again)
+	for _, want := range alone {
+		what := "the control plane"
+		if want.Role == spec.Arbiter {
+			what = "the arbiter"
+		}
+		a.block(model.Blocker{
+			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
+			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
+			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
+			Remedy:  a.unlessMember(),
+		})
+	}
+}
+
+// unlessMember is what to do about a host that may be part of the control plane.
+func (a *added) unlessMember() model.Advice {
+	if a.spec.ByFlags() {
+		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with --accept-control-plane"
+	}
+	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}"
+}
+
+// addUnnamed brings those that are taken a step further, and says which failed.
+func (a *added) addUnnamed(u unnamedNodes) (failed []*model.Host) {
+	for _, h := range u.take {
+		if membershipOf(h) == refused {
+			failed = append(failed, h)
+			continue
+		}
+		a.addNode(h, func() {
+			if h.State == model.HostReady {
+				a.hostSettings.wipes(a.roster.Call(h), h)
+			}
+		})
+	}
+	missing := u.missing
+	for _, h := range a.roster.pool {
+		if missing > 0 && h.State == model.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
+			a.hostStates.bind(h)
+			missing--
+		}
+	}
+	if env := a.images.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == model.ImageReady {
+		a.wait(model.Wait{
+			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
+			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
+			Next: model.Command("download iso --infra-env", env.Name),
+		})
+	}
+	return failed
+}
+
+// strangers reports machines that registered and are not to be added. Hosts are installed one by one, so that these
+// hold up none of the others.
+func (a *added) strangers(u unnamedNodes) {
+	for _, h := range u.leave {
+		if !h.Inventory.Known && h.State != model.HostDisconnected {
+			a.wait(model.Wait{
+				Key: "host/" + h.ID + "/inventory", Scope: model.HostScope(h.ID), Since: h.Registered, Who: model.WhoMachine,
+				For: "the inventory of a new host, to see which one it is",
+			})
+			continue
+		}
+		a.warn(model.Warning{
+			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
+			Message: h.Label() + " registered, but " + a.question.Desired.Source() + " does not name it; it is left alone",
+			Next:    a.addToo(h),
+		})
+	}
+}
+
+// addToo is how a host is added as well that was left alone. It may be the next that a person adds, so that its record
+// is only deleted where the file names all hosts.
+func (a *added) addToo(h *model.Host) model.Advice {
+	if !a.spec.ByFlags() {
+		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
+	}
+	mac := "MAC"
+	if cards := h.Inventory.Interfaces; len(cards) > 0 {
+		mac = cmp.Or(cards[0].MAC, mac)
+	}
+	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(a.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
 }

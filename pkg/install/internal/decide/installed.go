@@ -15,7 +15,7 @@ func (p *planner) installed() {
 		p.results.saveAll()
 	}
 	if p.options.AddNodes {
-		p.addNodes()
+		p.added.all()
 	}
 	switch {
 	case !p.atRest() || p.plan.Verdict != "":

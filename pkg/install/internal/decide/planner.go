@@ -46,6 +46,7 @@ type planner struct {
 	results         *results
 	installation    *installation
 	spokeNodes      *spokeNodes
+	added           *added
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -130,6 +131,11 @@ func (p *planner) compose() {
 		drift: p.drift, preparation: p.preparation, results: p.results,
 	}
 	p.spokeNodes = &spokeNodes{collector: p.collector, spec: p.spec, question: p.question, roster: p.roster, members: p.members}
+	p.added = &added{
+		collector: p.collector, spec: p.spec, name: p.name, cluster: p.cluster, question: p.question, roster: p.roster,
+		members: p.members, images: p.images, checks: p.checks, infraEnvs: p.infraEnvs, boot: p.boot, hostSettings: p.hostSettings,
+		hostStates: p.hostStates, hosts: p.hosts, spokeNodes: p.spokeNodes,
+	}
 }
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
