@@ -156,40 +156,6 @@ func (a *added) notAdded(failed []*model.Host) {
 	a.otherwise("the service to check the hosts that are to be added", a.cluster.StatusSince)
 }
 
-// allAdded ends the run: every host of the file is part of the cluster, as far
-// as the service can see.
-func (p *planner) allAdded() {
-	p.plan.Missing = nil
-	for _, b := range p.degradations() {
-		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", p.name)})
-	}
-	for _, h := range p.roster.Part {
-		ours := p.roster.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
-		if h.Day2 && membershipOf(h) == member && ours {
-			p.plan.Added = append(p.plan.Added, p.roster.Call(h))
-		}
-	}
-	switch {
-	case len(p.plan.Ready) > 0:
-		p.allReady()
-	case len(p.plan.Added) > 0 && (p.spec.Imported() || p.spec.OnlyAdds() && !p.cluster.Kubeconfig):
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
-	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
-	case !p.observed.Results.Kubeconfig:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Command("download kubeconfig", p.name))
-	default:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Advicef(
-			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", p.kubeconfigFlag()))
-	}
-}
-
-// addedText says what is known of nodes that were added, and what is not: the
-// service's knowledge ends with the reboot.
-func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
-}
-
 // addNode brings a host that has registered a step further. configure makes it
 // what the file says, and names the disks that will be written over once there
 // is nothing left to change.

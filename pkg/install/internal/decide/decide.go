@@ -56,7 +56,7 @@ func (p *planner) leaveAlone() {
 // decide depends on the state of the cluster.
 func (p *planner) decide() {
 	if p.options.Remove != nil {
-		p.removeNodes()
+		p.removal.remove()
 		return
 	}
 	p.registration.others()
@@ -85,8 +85,8 @@ func (p *planner) decide() {
 		p.boot.retireMedia()
 	case p.cluster.State.Installed():
 		p.registration.adopt()
-		p.installed()
-		p.recorded()
+		p.installed.follow()
+		p.installed.recorded()
 		p.boot.retireMedia()
 	case p.cluster.State == model.ClusterFailed:
 		p.registration.adopt()

@@ -14,11 +14,6 @@ func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 	return (desired.Options.AddNodes || desired.Options.Remove != nil) && c != nil && c.State.Installed()
 }
 
-// allReady ends the run: every host that was added is a node that takes work.
-func (p *planner) allReady() {
-	p.end(model.VerdictInstalled, addedAndReady(p.plan.Ready), model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
-}
-
 // JudgeRequests judges the installed cluster's requests for certificates as if the file named
 // the hosts of these names.
 func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time, of []string) []model.RequestVerdict {

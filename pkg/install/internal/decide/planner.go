@@ -1,11 +1,9 @@
 package decide
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -47,6 +45,8 @@ type planner struct {
 	installation    *installation
 	spokeNodes      *spokeNodes
 	added           *added
+	installed       *installed
+	removal         *removal
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -136,9 +136,12 @@ func (p *planner) compose() {
 		members: p.members, images: p.images, checks: p.checks, infraEnvs: p.infraEnvs, boot: p.boot, hostSettings: p.hostSettings,
 		hostStates: p.hostStates, hosts: p.hosts, spokeNodes: p.spokeNodes,
 	}
-}
-
-// kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
-func (p *planner) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(p.options.ClusterKubeconfig, p.observed.Results.KubeconfigPath, p.name+"/auth/"+model.KubeconfigFile))
+	p.installed = &installed{
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, observed: p.observed, cluster: p.cluster,
+		roster: p.roster, attendance: p.attendance, drift: p.drift, results: p.results, added: p.added,
+	}
+	p.removal = &removal{
+		collector: p.collector, observed: p.observed, cluster: p.cluster, question: p.question, roster: p.roster,
+		registration: p.registration,
+	}
 }
