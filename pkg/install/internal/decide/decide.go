@@ -102,10 +102,10 @@ func (p *planner) decide() {
 // finish leaves out what is not to be done again yet, gives the plan its verdict,
 // unless it has one, and says whether a loop ends with it.
 func (p *planner) finish() {
-	p.remember()
+	p.attempts.leaveOut()
 	p.untilWhen()
 	p.conclude()
-	p.limit()
+	p.limits.apply()
 }
 
 // untilWhen says, on the loop's own clock, how long those are waited for that are not required.

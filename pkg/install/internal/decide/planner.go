@@ -47,6 +47,8 @@ type planner struct {
 	added           *added
 	installed       *installed
 	removal         *removal
+	attempts        *attempts
+	limits          *limits
 }
 
 func newPlanner(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time) *planner {
@@ -143,5 +145,10 @@ func (p *planner) compose() {
 	p.removal = &removal{
 		collector: p.collector, observed: p.observed, cluster: p.cluster, question: p.question, roster: p.roster,
 		registration: p.registration,
+	}
+	p.attempts = &attempts{collector: p.collector, options: p.options, observed: p.observed, memory: p.memory, now: p.now}
+	p.limits = &limits{
+		collector: p.collector, desired: p.desired, options: p.options, name: p.name, full: p.full, observed: p.observed,
+		memory: p.memory, roster: p.roster,
 	}
 }

@@ -26,11 +26,11 @@ func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 	}
 	if len(p.plan.Blockers) > 0 {
 		b := &p.plan.Blockers[0]
-		code, _, _ := p.patience(b.Cure)
-		return p.fault(code, b.Message, b.Remedy)
+		code, _, _ := p.limits.patience(b.Cure)
+		return p.limits.fault(code, b.Message, b.Remedy)
 	}
 	if len(p.plan.Waits) > 0 {
-		return p.fault(model.CodeFailure, p.observed.Spoke.Trouble, "check that the API server of the installed cluster can be reached from here")
+		return p.limits.fault(model.CodeFailure, p.observed.Spoke.Trouble, "check that the API server of the installed cluster can be reached from here")
 	}
 	return nil
 }
