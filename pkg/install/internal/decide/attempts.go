@@ -44,6 +44,18 @@ const (
 	stubbornAfter = 3
 )
 
+// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
+// again: the cause, a quota or a permission, may have been cured, and no event reports that.
+const reconsiderAfter = 10 * time.Minute
+
+// rests reports whether what was refused is not to be tried at present.
+func rests(r model.Refusal, unattended bool, now time.Time) bool {
+	if r.Permanent {
+		return !unattended || now.Before(r.Last.Add(reconsiderAfter))
+	}
+	return now.Before(r.Until)
+}
+
 // leaveOut takes out of the plan what was refused and what was just done: what was
 // refused for good becomes a blocker, the rest is waited for.
 func (t *attempts) leaveOut() {

@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -151,4 +153,178 @@ func (p *planner) compose() {
 		collector: p.collector, desired: p.desired, options: p.options, name: p.name, full: p.full, observed: p.observed,
 		memory: p.memory, roster: p.roster,
 	}
+}
+
+// leaveAlone removes from the plan the actions on hosts with an unknown desired state, and reports why.
+func (p *planner) leaveAlone() {
+	if len(p.options.LeftAlone) == 0 {
+		return
+	}
+	alone := map[model.Scope]bool{}
+	for name := range p.options.LeftAlone {
+		alone[model.HostScope(name)] = true
+		if want := p.spec.Host(name); want != nil && want.Match.InfraEnv != "" {
+			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
+		}
+	}
+	p.plan.Actions = slices.DeleteFunc(p.plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
+	p.plan.Blockers = slices.DeleteFunc(p.plan.Blockers, func(b model.Blocker) bool { return alone[b.Scope] })
+	for _, name := range slices.Sorted(maps.Keys(p.options.LeftAlone)) {
+		if host := p.roster.ByName[name]; host != nil && (host.State == model.HostInstalled || host.State == model.HostAdded) {
+			continue // it runs, and needs nothing of that any more
+		}
+		p.plan.Blockers = append(p.plan.Blockers, model.Blocker{
+			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
+			Message: p.options.LeftAlone[name], Hosts: []string{name},
+		})
+	}
+}
+
+// decide depends on the state of the cluster.
+func (p *planner) decide() {
+	if p.options.Remove != nil {
+		p.removal.remove()
+		return
+	}
+	p.registration.others()
+	switch {
+	case p.observed.Stale != "":
+		// An old observation does not show what was written since.
+		p.plan.Actions = nil
+		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
+	case len(p.plan.Blockers) > 0:
+	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
+		p.registration.importCluster()
+	case (p.options.AddNodes || p.spec.OnlyAdds()) && (p.cluster == nil || p.cluster.State.BeforeInstall()):
+		p.registration.notInstalled()
+	case p.cluster == nil:
+		p.registration.register()
+	case p.cluster.State == model.ClusterUnknown:
+		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "{version}")
+	case p.cluster.State.BeforeInstall() && p.preparation.cancelled():
+		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it anew")
+	case p.cluster.State.BeforeInstall():
+		p.beforeInstall()
+		p.boot.retireMedia()
+	case p.cluster.State.Running():
+		p.registration.adopt()
+		p.installation.follow()
+		p.boot.retireMedia()
+	case p.cluster.State.Installed():
+		p.registration.adopt()
+		p.installed.follow()
+		p.installed.recorded()
+		p.boot.retireMedia()
+	case p.cluster.State == model.ClusterFailed:
+		p.registration.adopt()
+		p.installation.failed()
+		p.boot.retireMedia()
+	case p.cluster.State == model.ClusterCancelled:
+		p.registration.adopt()
+		p.installation.cancelled()
+		p.boot.retireMedia()
+	}
+}
+
+// finish leaves out what is not to be done again yet, gives the plan its verdict,
+// unless it has one, and says whether a loop ends with it.
+func (p *planner) finish() {
+	p.attempts.leaveOut()
+	p.untilWhen()
+	p.conclude()
+	p.limits.apply()
+}
+
+// untilWhen says, on the loop's own clock, how long those are waited for that are not required.
+func (p *planner) untilWhen() {
+	for i := range p.plan.Waits {
+		if w := &p.plan.Waits[i]; !w.Until.IsZero() {
+			w.For += fmt.Sprintf(" (not required: until %s)", w.Until.Add(-p.memory.Ahead).UTC().Format("15:04 UTC"))
+		}
+	}
+}
+
+// conclude gives the plan its verdict, unless it has one.
+func (p *planner) conclude() {
+	plan := &p.plan
+	switch {
+	case plan.Verdict != "":
+	case len(plan.Actions) > 0:
+		plan.Verdict = model.VerdictWorking
+		plan.Message = firstDone(plan.Actions)
+	case len(plan.Blockers) > 0:
+		plan.Verdict = model.VerdictBlocked
+		plan.Message, plan.Next = plan.Blockers[0].Message, plan.Blockers[0].Remedy
+	default:
+		plan.Verdict = model.VerdictWaiting
+		if len(plan.Waits) > 0 {
+			plan.Message = "waiting for " + plan.Waits[0].For
+		}
+	}
+}
+
+// firstDone is what is done first, and how much comes after it.
+func firstDone(actions []model.Action) string {
+	text := "about to " + actions[0].Describe()
+	if more := len(actions) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// beforeInstall brings cluster, image and hosts to what the file says, and
+// starts the install when all of it is so.
+func (p *planner) beforeInstall() {
+	p.unattended()
+	p.clusterSettings.configure()
+	p.infraEnvs.forInstall()
+	p.hosts.all()
+	p.unknownHosts.check()
+	p.networks.compare()
+	p.checks.ofCluster()
+	p.clusterSettings.resend()
+	p.leftOut.remove()
+	p.start.call()
+	p.otherwise("the service to check the cluster and its hosts", p.cluster.StatusSince)
+}
+
+// attendsWithin is how long the service may take to look at a new cluster.
+const attendsWithin = 10 * time.Minute
+
+// unattended says that nothing goes on since the service's controllers do not run.
+func (p *planner) unattended() {
+	since := p.cluster.Unattended
+	if since.IsZero() || p.now.Before(since.Add(attendsWithin)) {
+		return
+	}
+	p.block(model.Blocker{
+		Key: "cluster/unattended", Scope: model.ScopeCluster, Reason: "NoController", Cure: model.CurePerson, Since: since,
+		Message: "no controller of the hub has looked at the cluster since it was made at " + since.UTC().Format(time.TimeOnly),
+		Remedy:  "look whether assisted-service runs on the hub and may watch this namespace: kubectl get pods -A -l app=assisted-service",
+	})
+}
+
+// unbound reports what blocks machines that belong to no cluster.
+func (p *planner) unbound() {
+	hosts := make([]*model.Host, 0, len(p.observed.Hosts))
+	for i := range p.observed.Hosts {
+		hosts = append(hosts, &p.observed.Hosts[i])
+		p.hostStates.usable(hosts[i])
+	}
+	p.checks.report(p.checks.explain(hosts, p.cluster))
+}
+
+// narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.
+func (p *planner) narrow(host string) {
+	concerns := func(scope model.Scope) bool {
+		return scope == model.HostScope(p.only) || scope == model.HostScope(host) || scope == model.NodeScope(p.only)
+	}
+	plan := &p.plan
+	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b model.Blocker) bool {
+		ofCluster := b.Scope == model.ScopeCluster && len(b.Hosts) == 0 && b.Reason != ReasonValidation
+		return !ofCluster && !concerns(b.Scope) && !slices.Contains(b.Hosts, p.only)
+	})
+	plan.Waits = slices.DeleteFunc(plan.Waits, func(w model.Wait) bool { return !concerns(w.Scope) })
+	plan.Checks = slices.DeleteFunc(plan.Checks, func(w model.Warning) bool { return !concerns(w.Scope) })
+	plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w model.Warning) bool { return !concerns(w.Scope) })
 }
