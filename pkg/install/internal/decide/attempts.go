@@ -13,8 +13,9 @@ import (
 type attempts struct {
 	*collector
 	options  *model.Options
-	observed *model.Observed
-	memory   model.Memory
+	machines map[string]model.MachineState
+	done     map[string]model.Success
+	refused  map[string]model.Refusal
 	now      time.Time
 }
 
@@ -61,7 +62,7 @@ func rests(r model.Refusal, unattended bool, now time.Time) bool {
 func (t *attempts) leaveOut() {
 	kept := t.plan.Actions[:0]
 	for _, a := range t.plan.Actions {
-		r, refused := t.memory.Refused[a.Key]
+		r, refused := t.refused[a.Key]
 		refused = refused && r.Inputs == a.Fingerprint()
 		stubborn := refused && !r.Permanent && a.Kind.Boots() && r.Attempts >= stubbornAfter
 		if stubborn { // while it is tried again, too: no component handles a failure that comes and goes
@@ -95,7 +96,7 @@ func (t *attempts) leaveOut() {
 // to show it or, if it never does, does not keep it. Without this a difference that nothing removes would be written
 // for ever.
 func (t *attempts) repeated(a model.Action) bool {
-	s, known := t.memory.Done[a.Key]
+	s, known := t.done[a.Key]
 	if !known || a.Kind.Paced() || s.Inputs != a.Fingerprint() || t.now.Sub(s.Last) > model.Forgotten {
 		return false
 	}
@@ -107,7 +108,7 @@ func (t *attempts) repeated(a model.Action) bool {
 		again = switchWithin
 	}
 	switch {
-	case t.observed.Machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // it is reported already
+	case t.machines[a.Name].Failed == a.Kind && a.Kind.ByBMC(): // it is reported already
 		return t.now.Before(s.Last.Add(again))
 	case a.Kind.Switches() && !t.now.Before(s.Last.Add(again)):
 		t.block(lyingBMC(a, s))

@@ -10,11 +10,11 @@ import (
 
 // attendance says which hosts have come, and whether they suffice.
 type attendance struct {
-	spec     *spec.Cluster
-	observed *model.Observed
-	now      time.Time
-	cluster  *model.Cluster
-	roster   *roster
+	spec      *spec.Cluster
+	infraEnvs []model.InfraEnv
+	now       time.Time
+	cluster   *model.Cluster
+	roster    *roster
 }
 
 // defaultWithin is how long workers that are not required are waited for
@@ -50,7 +50,7 @@ func (a *attendance) enoughHosts() (missing []string, ok bool) {
 // imageSince is when the first image could have been booted for this cluster.
 func (a *attendance) imageSince() time.Time {
 	var since time.Time
-	for _, env := range a.observed.InfraEnvs {
+	for _, env := range a.infraEnvs {
 		if since.IsZero() || env.Created.Before(since) {
 			since = env.Created
 		}

@@ -37,12 +37,12 @@ func (b *boot) byService(want *spec.Host, wait model.Wait) bool {
 		return false
 	}
 	wait.Who, wait.Next = model.WhoMachine, ""
-	env, there := b.images.envOf(want.Name)
+	env := b.images.envOf(want.Name)
 	i := slices.IndexFunc(b.observed.Enrolled, func(e model.Enrolled) bool { return isOf(&e, want) })
 	switch {
 	case i >= 0:
 		b.enrolled(want, &b.observed.Enrolled[i], wait)
-	case !there || b.held:
+	case env == nil || b.held:
 		b.wait(wait)
 	default:
 		b.act(model.Action{

@@ -20,7 +20,7 @@ type checks struct {
 	*collector
 	spec       *spec.Cluster
 	name       string
-	memory     model.Memory
+	since      map[string]time.Time // a check has had its status
 	now        time.Time
 	cluster    *model.Cluster
 	only       string
@@ -102,10 +102,10 @@ const evaluation = 20 * time.Second
 // evaluationsOf is in how many evaluations in a row a check has had its status. Without
 // memory it has had it for long.
 func (c *checks) evaluationsOf(hostID string, v *model.Validation) int {
-	if c.memory.Checks == nil {
+	if c.since == nil {
 		return diagnose.Settled
 	}
-	since, known := c.memory.Checks[v.Key(hostID)]
+	since, known := c.since[v.Key(hostID)]
 	if !known {
 		return 1
 	}

@@ -16,8 +16,8 @@ type clusterSettings struct {
 	options      *model.Options
 	spec         *spec.Cluster
 	name         string
-	observed     *model.Observed
-	memory       model.Memory
+	have         []model.InfraEnv
+	resent       map[string]bool
 	cluster      *model.Cluster
 	roster       *roster
 	infraEnvs    *infraEnvs
@@ -87,7 +87,7 @@ func (s *clusterSettings) resend() {
 	}
 	send := func(scope model.Scope, kind model.Kind, target, infraEnv, name string, secrets model.Settings) {
 		key := string(scope) + model.ResendSuffix
-		if s.memory.Resent[key] {
+		if s.resent[key] {
 			return
 		}
 		s.act(model.Action{
@@ -97,7 +97,7 @@ func (s *clusterSettings) resend() {
 	}
 	pullSecret := model.Settings{model.SettingPullSecret: model.ValueOf(resent)}
 	send(model.ScopeCluster, model.UpdateCluster, s.cluster.ID, "", s.name, pullSecret)
-	for _, env := range s.observed.InfraEnvs {
+	for _, env := range s.have {
 		if env.Owned && s.infraEnvs.mayResend(&env) {
 			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}

@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ type hostStates struct {
 	*collector
 	spec         *spec.Cluster
 	name         string
-	observed     *model.Observed
 	now          time.Time
 	cluster      *model.Cluster
 	roster       *roster
@@ -175,10 +173,9 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 // bootNewImage waits for a machine that runs an old image. Until it comes back
 // nothing is written to it: it may come back as another one.
 func (s *hostStates) bootNewImage(h *model.Host) {
-	i := slices.IndexFunc(s.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
 	id, name := s.roster.id(h), s.roster.Call(h)
 	s.wait(model.Wait{
-		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: s.observed.InfraEnvs[i].Image.Created,
+		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: s.images.bootedBy(h).Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
 		Next: model.Advicef("reboot %s into the new image: ", name) + s.images.isoCommand(name),
 	})

@@ -12,15 +12,16 @@ import (
 // hosts waits for the hosts of the file, and has those configured that have come.
 type hosts struct {
 	*collector
-	spec         *spec.Cluster
-	name         string
-	observed     *model.Observed
-	roster       *roster
-	attendance   *attendance
-	images       *images
-	boot         *boot
-	hostSettings *hostSettings
-	hostStates   *hostStates
+	spec           *spec.Cluster
+	name           string
+	elsewhereBound []model.HostElsewhere
+	observed       []model.Host
+	roster         *roster
+	attendance     *attendance
+	images         *images
+	boot           *boot
+	hostSettings   *hostSettings
+	hostStates     *hostStates
 }
 
 // all brings every host of the file that is there to what the file says, and
@@ -138,17 +139,17 @@ func (hs *hosts) configure(want *spec.Host, have *model.Host) {
 
 // boundElsewhere reports whether the machine of a host of the file is bound to another cluster.
 func (hs *hosts) boundElsewhere(want *spec.Host) bool {
-	return slices.ContainsFunc(hs.observed.Elsewhere, func(h model.HostElsewhere) bool { return hs.roster.identifies(&want.Match, &h.Host) })
+	return slices.ContainsFunc(hs.elsewhereBound, func(h model.HostElsewhere) bool { return hs.roster.identifies(&want.Match, &h.Host) })
 }
 
 // elsewhere reports whether the machine that is waited for need not be expected, since it is bound to another cluster.
 // That blocks the install, unless it can do without the machine: then it is the wait that says so.
 func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
-	i := slices.IndexFunc(hs.observed.Elsewhere, func(h model.HostElsewhere) bool { return hs.roster.identifies(&want.Match, &h.Host) })
+	i := slices.IndexFunc(hs.elsewhereBound, func(h model.HostElsewhere) bool { return hs.roster.identifies(&want.Match, &h.Host) })
 	if i < 0 {
 		return false
 	}
-	have := &hs.observed.Elsewhere[i]
+	have := &hs.elsewhereBound[i]
 	cluster := have.ClusterID
 	if have.ClusterName != "" {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
@@ -173,7 +174,7 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 // of it. The install waits for it as for one that has not registered.
 func (hs *hosts) awaitReserved(want *spec.Host, wait model.Wait) {
 	what := fmt.Sprintf("there is no host %s", want.Match.Agent)
-	if slices.ContainsFunc(hs.observed.Hosts, func(h model.Host) bool { return h.Reserved == want.Match.Agent }) {
+	if slices.ContainsFunc(hs.observed, func(h model.Host) bool { return h.Reserved == want.Match.Agent }) {
 		what = fmt.Sprintf("the host %s is not the one that match says", want.Match.Agent)
 	}
 	remedy := model.Advice("see that it is there, or correct match.agent of " + want.Name + ": {get hosts}")

@@ -8,7 +8,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,9 +17,9 @@ type images struct {
 	options    *model.Options
 	spec       *spec.Cluster
 	name       string
-	observed   *model.Observed
+	infraEnvs  []model.InfraEnv
 	cluster    *model.Cluster
-	question   *nodes.Question
+	spoke      *model.Spoke
 	roster     *roster
 	attendance *attendance
 	members    *members
@@ -29,19 +28,34 @@ type images struct {
 	intended  []model.InfraEnvPlan // latePlans, once it was asked for
 }
 
-// infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
-func (im *images) infraEnv(name string) *model.InfraEnv {
-	i := slices.IndexFunc(im.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == name })
+// find is the first observed InfraEnv that fits, or nil.
+func (im *images) find(fits func(model.InfraEnv) bool) *model.InfraEnv {
+	i := slices.IndexFunc(im.infraEnvs, fits)
 	if i < 0 {
 		return nil
 	}
-	return &im.observed.InfraEnvs[i]
+	return &im.infraEnvs[i]
+}
+
+// infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
+func (im *images) infraEnv(name string) *model.InfraEnv {
+	return im.find(func(e model.InfraEnv) bool { return e.Name == name })
+}
+
+// pool is the InfraEnv that a file refers to, or nil.
+func (im *images) pool(ref string) *model.InfraEnv {
+	return im.find(func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
+}
+
+// bootedBy is the InfraEnv whose image a host runs, or nil.
+func (im *images) bootedBy(h *model.Host) *model.InfraEnv {
+	return im.find(func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
 }
 
 // plans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
 // hold the networks of others too, are not considered here.
 func (im *images) plans(file *spec.Cluster) ([]model.InfraEnvPlan, error) {
-	have := im.observed.InfraEnvs
+	have := im.infraEnvs
 	if im.cluster != nil && im.cluster.State.Installed() && !im.cluster.InstallCompleted.IsZero() {
 		have = slices.DeleteFunc(slices.Clone(have), func(e model.InfraEnv) bool { return e.ClusterID != "" && im.madeLate(&e) })
 	}
@@ -52,22 +66,19 @@ func (im *images) plans(file *spec.Cluster) ([]model.InfraEnvPlan, error) {
 	return plans, err
 }
 
-// envOf is the InfraEnv whose discovery image a host of the file boots next.
-func (im *images) envOf(host string) (model.InfraEnv, bool) {
+// envOf is the InfraEnv whose discovery image a host of the file boots next, nil while there is none.
+func (im *images) envOf(host string) *model.InfraEnv {
 	if im.cluster.State.Installed() {
-		if env := im.lateEnvOf(host); env != nil {
-			return *env, true
-		}
-		return model.InfraEnv{}, false
+		return im.lateEnvOf(host)
 	}
 	if ref := im.spec.Spec.InfraEnv.Ref; ref != "" {
-		return envNamed(im.observed, func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
+		return im.pool(ref)
 	}
 	if im.bootsFrom == nil {
 		im.bootsFrom = im.byHost()
 	}
 	name, planned := im.bootsFrom[host]
-	return envNamed(im.observed, func(e model.InfraEnv) bool { return planned && e.Name == name })
+	return im.find(func(e model.InfraEnv) bool { return planned && e.Name == name })
 }
 
 // byHost are the names of the InfraEnvs that the hosts of the file boot.
@@ -85,23 +96,11 @@ func (im *images) byHost() map[string]string {
 	return names
 }
 
-func envNamed(observed *model.Observed, fits func(model.InfraEnv) bool) (model.InfraEnv, bool) {
-	i := slices.IndexFunc(observed.InfraEnvs, fits)
-	if i < 0 {
-		return model.InfraEnv{}, false
-	}
-	return observed.InfraEnvs[i], true
-}
-
 // lateEnvOf is the InfraEnv whose image a host of the file boots to be added,
 // of any host that the file does not name for "".
 func (im *images) lateEnvOf(name string) *model.InfraEnv {
 	if ref := im.spec.Spec.InfraEnv.Ref; ref != "" {
-		i := slices.IndexFunc(im.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
-		if i < 0 {
-			return nil
-		}
-		return &im.observed.InfraEnvs[i]
+		return im.pool(ref)
 	}
 	intended := im.latePlans()
 	for _, image := range intended {
@@ -137,8 +136,8 @@ func (im *images) lateEnv(image model.InfraEnvPlan, intended []model.InfraEnvPla
 		}
 		return nil
 	}
-	for i := range im.observed.InfraEnvs {
-		env := &im.observed.InfraEnvs[i]
+	for i := range im.infraEnvs {
+		env := &im.infraEnvs[i]
 		if infraenv.MayShare(im.spec, env.Name) && im.madeLate(env) && infraenv.Serves(&image, env) && infraenv.HeldBy(&image, env, intended) {
 			return env
 		}
@@ -190,14 +189,14 @@ func (im *images) liveSystem(settings model.Settings) {
 // updatedTo is the minor release that the cluster has been updated to, "" where it still runs the one that it was
 // installed with, or where the release is not known. The service does not compare the two.
 func (im *images) updatedTo() string {
-	if !im.options.AddNodes || !im.question.Answers() || im.observed.Spoke.Version == "" {
+	if !im.options.AddNodes || im.spoke == nil || im.spoke.Trouble != "" || im.spoke.Version == "" {
 		return ""
 	}
 	minor := func(version string) string {
 		parts := strings.SplitN(version, ".", 3)
 		return strings.Join(parts[:min(2, len(parts))], ".")
 	}
-	now, then := minor(im.observed.Spoke.Version), minor(im.cluster.Version)
+	now, then := minor(im.spoke.Version), minor(im.cluster.Version)
 	if now == then || then == "" && im.spec.Spec.OpenShift.Version != "" && minor(im.spec.Spec.OpenShift.Version) == now {
 		return ""
 	}
@@ -256,12 +255,8 @@ func (im *images) runsOldImage(h *model.Host) bool {
 	default:
 		return false // it has to register again anyhow, or does not take part
 	}
-	i := slices.IndexFunc(im.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
-	if i < 0 || h.Registered.IsZero() {
-		return false
-	}
-	env := &im.observed.InfraEnvs[i]
-	return env.Owned && h.Registered.Before(env.Image.Created)
+	env := im.bootedBy(h)
+	return env != nil && !h.Registered.IsZero() && env.Owned && h.Registered.Before(env.Image.Created)
 }
 
 // anyOldImage reports whether a machine has still to be booted from what the image has become.
@@ -297,7 +292,7 @@ func (im *images) ready(want *spec.Host) bool {
 	if want != nil && want.Match.InfraEnv != "" {
 		alone = want
 	}
-	return slices.ContainsFunc(im.observed.InfraEnvs, func(e model.InfraEnv) bool {
+	return slices.ContainsFunc(im.infraEnvs, func(e model.InfraEnv) bool {
 		return e.Image.State == model.ImageReady && im.spec.HostAloneIn(e.Name) == alone
 	})
 }

@@ -16,16 +16,18 @@ import (
 // infraEnvs makes the InfraEnvs of the file, and keeps them as the file says.
 type infraEnvs struct {
 	*collector
-	desired  *model.Desired
-	options  *model.Options
-	spec     *spec.Cluster
-	name     string
-	observed *model.Observed
-	memory   model.Memory
-	now      time.Time
-	cluster  *model.Cluster
-	members  *members
-	images   *images
+	desired *model.Desired
+	options *model.Options
+	spec    *spec.Cluster
+	name    string
+	hosts   []model.Host
+	have    []model.InfraEnv
+	orphans []model.InfraEnv
+	resent  map[string]bool
+	now     time.Time
+	cluster *model.Cluster
+	members *members
+	images  *images
 }
 
 // forAdded makes and keeps the discovery images that hosts boot to be added:
@@ -36,13 +38,7 @@ func (es *infraEnvs) forAdded(unnamed bool) {
 		es.poolOf(ref)
 		return
 	}
-	intended, err := es.images.plans(es.spec)
-	if err != nil {
-		es.block(model.Blocker{
-			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
-		})
-		return
-	}
+	intended := es.intended()
 	for _, image := range intended {
 		wanted := slices.ContainsFunc(es.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && es.members.toAdd(&h) })
 		if !wanted && (!unnamed || image.Alone != "") {
@@ -104,14 +100,7 @@ func (es *infraEnvs) forInstall() {
 		return
 	}
 	es.withdrawUnused()
-	intended, err := es.images.plans(es.spec)
-	if err != nil {
-		es.block(model.Blocker{
-			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow,
-			Message: err.Error(), Remedy: "{validate -f FILE}",
-		})
-		return
-	}
+	intended := es.intended()
 	// Some of the cluster can't be changed once a host has registered: that goes
 	// before there is an image to register from.
 	configured := es.idle()
@@ -128,15 +117,27 @@ func (es *infraEnvs) forInstall() {
 	}
 }
 
+// intended are the InfraEnvs that the file asks for, none where they cannot be made, which it reports.
+func (es *infraEnvs) intended() []model.InfraEnvPlan {
+	plans, err := es.images.plans(es.spec)
+	if err != nil {
+		es.block(model.Blocker{
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
+		})
+		return nil
+	}
+	return plans
+}
+
 // withdrawUnused deletes what can be of no use: InfraEnvs that were left when their
 // cluster was deleted, and this run's own where another run's of the name is older.
 func (es *infraEnvs) withdrawUnused() {
-	for _, orphan := range es.observed.Orphans {
+	for _, orphan := range es.orphans {
 		es.withdraw(orphan, "its cluster was deleted")
 	}
-	for _, env := range es.observed.InfraEnvs {
+	for _, env := range es.have {
 		first := es.images.infraEnv(env.Name)
-		empty := !slices.ContainsFunc(es.observed.Hosts, func(h model.Host) bool { return h.InfraEnvID == env.ID })
+		empty := !slices.ContainsFunc(es.hosts, func(h model.Host) bool { return h.InfraEnvID == env.ID })
 		if env.ThisRun && env.ID != first.ID && env.ClusterID == first.ClusterID && empty {
 			es.withdraw(env, "another run registered the same InfraEnv earlier; no host came from this run's")
 		}
@@ -161,8 +162,8 @@ func (es *infraEnvs) bindTo() string {
 
 // poolOf looks for an InfraEnv that is not ours to change.
 func (es *infraEnvs) poolOf(ref string) {
-	if i := slices.IndexFunc(es.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref }); i >= 0 {
-		es.poolDrift(&es.observed.InfraEnvs[i])
+	if env := es.images.pool(ref); env != nil {
+		es.poolDrift(env)
 		return
 	}
 	es.block(model.Blocker{
@@ -260,7 +261,7 @@ func (es *infraEnvs) barred(d setting.Difference, env *model.InfraEnv) bool {
 
 // barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
 func (es *infraEnvs) barredByImage(d setting.Difference) bool {
-	return es.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(es.observed.InfraEnvs, func(env model.InfraEnv) bool { return env.Owned && es.barred(d, &env) })
+	return es.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(es.have, func(env model.InfraEnv) bool { return env.Owned && es.barred(d, &env) })
 }
 
 // rivalKept blocks a change that the service cannot take.
@@ -313,7 +314,7 @@ func (es *infraEnvs) newImage(update model.Action) {
 // one would have to boot again.
 func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	booted := es.images.bootedFrom(env.ID)
-	if len(booted) == 0 || es.options.Reimage || es.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
+	if len(booted) == 0 || es.options.Reimage || es.resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
 		return true
 	}
 	es.warn(model.Warning{

@@ -17,7 +17,7 @@ type installed struct {
 	options    *model.Options
 	spec       *spec.Cluster
 	name       string
-	observed   *model.Observed
+	saved      model.Results
 	cluster    *model.Cluster
 	roster     *roster
 	attendance *attendance
@@ -49,7 +49,7 @@ func (in *installed) follow() {
 // conclude ends the run with what the cluster has become.
 func (in *installed) conclude() {
 	next := model.Command("download kubeconfig", in.name)
-	if in.observed.Results.Kubeconfig {
+	if in.saved.Kubeconfig {
 		next = model.Advicef("kubectl %s get nodes", in.kubeconfigFlag())
 	}
 	trouble := in.degradations()
@@ -102,7 +102,7 @@ func (in *installed) allAdded() {
 		in.end(model.VerdictInstalled, addedText(in.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
 	case len(in.plan.Added) == 0:
 		in.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", in.kubeconfigFlag()))
-	case !in.observed.Results.Kubeconfig:
+	case !in.saved.Kubeconfig:
 		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Command("download kubeconfig", in.name))
 	default:
 		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Advicef(
@@ -180,5 +180,5 @@ func (in *installed) allReady() {
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (in *installed) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(in.options.ClusterKubeconfig, in.observed.Results.KubeconfigPath, in.name+"/auth/"+model.KubeconfigFile))
+	return "--kubeconfig " + names.Quoted(cmp.Or(in.options.ClusterKubeconfig, in.saved.KubeconfigPath, in.name+"/auth/"+model.KubeconfigFile))
 }

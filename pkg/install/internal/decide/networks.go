@@ -16,7 +16,7 @@ import (
 type networks struct {
 	*collector
 	spec       *spec.Cluster
-	observed   *model.Observed
+	hosts      []model.Host
 	cluster    *model.Cluster
 	only       string
 	roster     *roster
@@ -236,8 +236,8 @@ func (ns *networks) reachesHosts(d setting.Difference) bool {
 // seen are the networks that the hosts have shown, sorted.
 func (ns *networks) seen() []netip.Prefix {
 	var out []netip.Prefix
-	for i := range ns.observed.Hosts {
-		for _, nic := range ns.observed.Hosts[i].Inventory.Interfaces {
+	for i := range ns.hosts {
+		for _, nic := range ns.hosts[i].Inventory.Interfaces {
 			for _, text := range nic.Addresses {
 				prefix, err := netip.ParsePrefix(text)
 				if err == nil && !prefix.Addr().IsLinkLocalUnicast() {

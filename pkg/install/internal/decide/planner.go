@@ -71,19 +71,19 @@ func newPlanner(desired *model.Desired, observed *model.Observed, memory model.M
 // compose makes the values that decide, with a new plan. Each stands on those before it.
 func (p *planner) compose() {
 	p.collector = &collector{readOnly: p.options.ReadOnly}
-	p.attendance = &attendance{spec: p.spec, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster}
+	p.attendance = &attendance{spec: p.spec, infraEnvs: p.observed.InfraEnvs, now: p.now, cluster: p.cluster, roster: p.roster}
 	p.members = &members{options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, attendance: p.attendance}
 	p.images = &images{
-		options: p.options, spec: p.spec, name: p.name, observed: p.observed, cluster: p.cluster, question: p.question,
+		options: p.options, spec: p.spec, name: p.name, infraEnvs: p.observed.InfraEnvs, cluster: p.cluster, spoke: p.observed.Spoke,
 		roster: p.roster, attendance: p.attendance, members: p.members,
 	}
 	p.checks = &checks{
-		collector: p.collector, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster, only: p.only,
+		collector: p.collector, spec: p.spec, name: p.name, since: p.memory.Checks, now: p.now, cluster: p.cluster, only: p.only,
 		explains: p.explains, roster: p.roster, attendance: p.attendance,
 	}
 	p.infraEnvs = &infraEnvs{
-		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, observed: p.observed,
-		memory: p.memory, now: p.now, cluster: p.cluster, members: p.members, images: p.images,
+		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, hosts: p.observed.Hosts, have: p.observed.InfraEnvs, orphans: p.observed.Orphans,
+		resent: p.memory.Resent, now: p.now, cluster: p.cluster, members: p.members, images: p.images,
 	}
 	p.boot = &boot{
 		collector: p.collector, options: p.options, spec: p.spec, observed: p.observed, memory: p.memory, now: p.now, cluster: p.cluster,
@@ -91,11 +91,11 @@ func (p *planner) compose() {
 	}
 	p.hostSettings = &hostSettings{collector: p.collector, desired: p.desired, spec: p.spec, roster: p.roster}
 	p.hostStates = &hostStates{
-		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, now: p.now, cluster: p.cluster, roster: p.roster,
+		collector: p.collector, spec: p.spec, name: p.name, now: p.now, cluster: p.cluster, roster: p.roster,
 		images: p.images, boot: p.boot, hostSettings: p.hostSettings,
 	}
 	p.hosts = &hosts{
-		collector: p.collector, spec: p.spec, name: p.name, observed: p.observed, roster: p.roster, attendance: p.attendance,
+		collector: p.collector, spec: p.spec, name: p.name, elsewhereBound: p.observed.Elsewhere, observed: p.observed.Hosts, roster: p.roster, attendance: p.attendance,
 		images: p.images, boot: p.boot, hostSettings: p.hostSettings, hostStates: p.hostStates,
 	}
 	p.unknownHosts = &unknownHosts{
@@ -103,7 +103,7 @@ func (p *planner) compose() {
 		hostStates: p.hostStates,
 	}
 	p.networks = &networks{
-		collector: p.collector, spec: p.spec, observed: p.observed, cluster: p.cluster, only: p.only, roster: p.roster,
+		collector: p.collector, spec: p.spec, hosts: p.observed.Hosts, cluster: p.cluster, only: p.only, roster: p.roster,
 		attendance: p.attendance,
 	}
 	p.registration = &registration{
@@ -111,7 +111,7 @@ func (p *planner) compose() {
 		memory: p.memory, cluster: p.cluster, checks: p.checks,
 	}
 	p.clusterSettings = &clusterSettings{
-		collector: p.collector, options: p.options, spec: p.spec, name: p.name, observed: p.observed, memory: p.memory,
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, have: p.observed.InfraEnvs, resent: p.memory.Resent,
 		cluster: p.cluster, roster: p.roster, infraEnvs: p.infraEnvs, networks: p.networks, registration: p.registration,
 	}
 	p.drift = &drift{
@@ -119,17 +119,17 @@ func (p *planner) compose() {
 		hostSettings: p.hostSettings, clusterSettings: p.clusterSettings,
 	}
 	p.preparation = &preparation{
-		collector: p.collector, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster, roster: p.roster, checks: p.checks,
+		collector: p.collector, name: p.name, began: p.memory.Began, knownCancelled: p.memory.Cancelled, knownFailed: p.memory.Failed, now: p.now, cluster: p.cluster, roster: p.roster, checks: p.checks,
 	}
 	p.start = &start{
-		collector: p.collector, options: p.options, spec: p.spec, name: p.name, memory: p.memory, now: p.now, cluster: p.cluster,
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, hostWritten: p.memory.HostWritten, now: p.now, cluster: p.cluster,
 		roster: p.roster, attendance: p.attendance, images: p.images, preparation: p.preparation,
 	}
 	p.leftOut = &leftOut{
 		collector: p.collector, options: p.options, spec: p.spec, cluster: p.cluster, roster: p.roster, checks: p.checks,
 		hostStates: p.hostStates,
 	}
-	p.results = &results{collector: p.collector, observed: p.observed, cluster: p.cluster}
+	p.results = &results{collector: p.collector, saved: p.observed.Results, cluster: p.cluster}
 	p.installation = &installation{
 		collector: p.collector, name: p.name, cluster: p.cluster, roster: p.roster, attendance: p.attendance, hostStates: p.hostStates,
 		drift: p.drift, preparation: p.preparation, results: p.results,
@@ -141,14 +141,14 @@ func (p *planner) compose() {
 		hostStates: p.hostStates, hosts: p.hosts, spokeNodes: p.spokeNodes,
 	}
 	p.installed = &installed{
-		collector: p.collector, options: p.options, spec: p.spec, name: p.name, observed: p.observed, cluster: p.cluster,
+		collector: p.collector, options: p.options, spec: p.spec, name: p.name, saved: p.observed.Results, cluster: p.cluster,
 		roster: p.roster, attendance: p.attendance, drift: p.drift, results: p.results, added: p.added,
 	}
 	p.removal = &removal{
 		collector: p.collector, observed: p.observed, cluster: p.cluster, question: p.question, roster: p.roster,
 		registration: p.registration,
 	}
-	p.attempts = &attempts{collector: p.collector, options: p.options, observed: p.observed, memory: p.memory, now: p.now}
+	p.attempts = &attempts{collector: p.collector, options: p.options, machines: p.observed.Machines, done: p.memory.Done, refused: p.memory.Refused, now: p.now}
 	p.limits = &limits{
 		collector: p.collector, desired: p.desired, options: p.options, name: p.name, full: p.full, observed: p.observed,
 		memory: p.memory, roster: p.roster,
@@ -327,4 +327,14 @@ func (p *planner) narrow(host string) {
 	plan.Waits = slices.DeleteFunc(plan.Waits, func(w model.Wait) bool { return !concerns(w.Scope) })
 	plan.Checks = slices.DeleteFunc(plan.Checks, func(w model.Warning) bool { return !concerns(w.Scope) })
 	plan.Warnings = slices.DeleteFunc(plan.Warnings, func(w model.Warning) bool { return !concerns(w.Scope) })
+}
+
+// registered decides as if the cluster were registered.
+func (p *planner) registered() *planner {
+	ahead := *p
+	if ahead.cluster == nil {
+		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
+	}
+	ahead.compose()
+	return &ahead
 }

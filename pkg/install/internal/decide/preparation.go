@@ -13,12 +13,14 @@ import (
 // preparation says what became of the service's attempts to prepare the installation.
 type preparation struct {
 	*collector
-	name    string
-	memory  model.Memory
-	now     time.Time
-	cluster *model.Cluster
-	roster  *roster
-	checks  *checks
+	name           string
+	began          time.Time // the loop
+	knownCancelled time.Time
+	knownFailed    time.Time
+	now            time.Time
+	cluster        *model.Cluster
+	roster         *roster
+	checks         *checks
 }
 
 // preparationRetries is how often a failed preparation is tried again at once. preparationPause is the time after which
@@ -37,7 +39,7 @@ const ReasonPreparation = "PreparationFailed"
 // service then takes the cluster back to a state in which it could be installed again. This run does not do that, since
 // it was not asked for; a later run does, if the user asks for it.
 func (p *preparation) cancelled() bool {
-	return !p.memory.Began.IsZero() && p.cluster.Preparation.Cancelled.After(p.memory.Cancelled)
+	return !p.began.IsZero() && p.cluster.Preparation.Cancelled.After(p.knownCancelled)
 }
 
 // failed reports whether the service has failed too often to prepare this install, so that it is not tried
@@ -66,7 +68,7 @@ func (p *preparation) next() model.Advice {
 	switch {
 	case p.cluster.Released:
 		return "; the service tries again by itself once all hosts are ready"
-	case p.memory.Began.IsZero():
+	case p.began.IsZero():
 		return "; {create cluster -f FILE} tries again at once"
 	}
 	return model.Advicef("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when it is begun again",
@@ -74,7 +76,7 @@ func (p *preparation) next() model.Advice {
 }
 
 // toldBefore reports whether a preparation that failed then was known when the loop began.
-func (p *preparation) toldBefore(failed time.Time) bool { return !failed.After(p.memory.Failed) }
+func (p *preparation) toldBefore(failed time.Time) bool { return !failed.After(p.knownFailed) }
 
 // failedBefore says why the last preparation failed, if that was before the loop began: it
 // is tried again, and fails again unless that was cured.

@@ -5,23 +5,23 @@ import "github.com/oaictl/oaictl/pkg/install/model"
 // results saves the credentials of the cluster that are not on disk yet.
 type results struct {
 	*collector
-	observed *model.Observed
-	cluster  *model.Cluster
+	saved   model.Results
+	cluster *model.Cluster
 }
 
 // saveAll saves what the service has of the installed cluster's.
 func (r *results) saveAll() {
 	r.saveNoIngress()
-	if r.cluster.Kubeconfig && !r.observed.Results.Kubeconfig {
+	if r.cluster.Kubeconfig && !r.saved.Kubeconfig {
 		r.save(model.SaveKubeconfig, "kubeconfig", "the cluster is installed")
 	}
-	if r.cluster.Kubeconfig && !r.observed.Results.Password {
+	if r.cluster.Kubeconfig && !r.saved.Password {
 		r.save(model.SavePassword, "kubeadmin-password", "the cluster is installed")
 	}
 }
 
 func (r *results) saveNoIngress() {
-	if r.cluster.NoIngress && !r.observed.Results.NoIngress {
+	if r.cluster.NoIngress && !r.saved.NoIngress {
 		r.save(model.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
 	}
 }

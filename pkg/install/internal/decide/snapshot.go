@@ -48,7 +48,11 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	if s.planner.cluster == nil {
 		return model.InfraEnv{}, false
 	}
-	return s.planner.images.envOf(host)
+	env := s.planner.images.envOf(host)
+	if env == nil {
+		return model.InfraEnv{}, false
+	}
+	return *env, true
 }
 
 // HasToBoot reports whether a host of the file has still to boot its discovery image.
@@ -88,8 +92,11 @@ func (s *Snapshot) Then(plan model.Plan) []model.Step {
 	if slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Cure == model.CureOwner || b.Cure == model.CureAuth }) {
 		return nil
 	}
-	f := &following{planner: p, now: plan}
 	early := p.cluster == nil || p.cluster.State.BeforeInstall()
+	f := &following{
+		spec: p.spec, observed: p.observed, roster: p.roster, attendance: p.attendance, addNodes: p.options.AddNodes, early: early, now: plan,
+		ahead: p.registered, isRegistered: p.cluster != nil,
+	}
 	switch {
 	case p.options.Remove != nil:
 		f.leavesBehind()
@@ -108,9 +115,16 @@ func (s *Snapshot) Then(plan model.Plan) []model.Step {
 
 // following gathers what comes after a plan.
 type following struct {
-	*planner
-	now   model.Plan
-	steps []model.Step
+	spec         *spec.Cluster
+	observed     *model.Observed
+	roster       *roster
+	attendance   *attendance
+	addNodes     bool
+	isRegistered bool
+	early        bool            // the installation has not begun
+	ahead        func() *planner // decides as if the cluster were registered
+	now          model.Plan
+	steps        []model.Step
 }
 
 func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
@@ -118,7 +132,7 @@ func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
 // nodes are what follows on the import of a cluster: it is installed already, and
 // hosts are added to it.
 func (f *following) nodes() {
-	if !f.options.AddNodes {
+	if !f.addNodes {
 		return
 	}
 	f.images()
@@ -151,8 +165,8 @@ func (f *following) planned(kind model.Kind) bool {
 // settings are the settings of cluster and image that are still to be sent to the service: those of the decisions ahead
 // that need nothing of a machine.
 func (f *following) settings() {
-	if f.cluster == nil {
-		ahead := f.registered()
+	if !f.isRegistered {
+		ahead := f.ahead()
 		ahead.cluster.Settings, ahead.cluster.Owned = setting.OfCluster(f.spec), true
 		ahead.clusterSettings.configure()
 		f.actions(ahead.plan.Actions)
@@ -162,19 +176,9 @@ func (f *following) settings() {
 
 // images are the discovery images that are still to be made or changed.
 func (f *following) images() {
-	ahead := f.registered()
+	ahead := f.ahead()
 	ahead.infraEnvs.forInstall()
 	f.actions(ahead.plan.Actions)
-}
-
-// registered decides as if the cluster were registered.
-func (f *following) registered() *planner {
-	ahead := *f.planner
-	if ahead.cluster == nil {
-		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
-	}
-	ahead.compose()
-	return &ahead
 }
 
 // actions adds those that the plan does not have.
@@ -282,7 +286,7 @@ func (f *following) ejected() []string {
 			continue
 		}
 		state, seen := f.observed.Machines[host.Name]
-		if early := f.cluster == nil || f.cluster.State.BeforeInstall(); early || seen && state.OurMedia {
+		if f.early || seen && state.OurMedia {
 			out = append(out, host.Name)
 		}
 	}

@@ -17,7 +17,7 @@ type start struct {
 	options     *model.Options
 	spec        *spec.Cluster
 	name        string
-	memory      model.Memory
+	hostWritten time.Time
 	now         time.Time
 	cluster     *model.Cluster
 	roster      *roster
@@ -125,7 +125,7 @@ const (
 // passingOn reports whether the service may not know yet what was written of the hosts, and waits for that: what is
 // sent after the start comes too late.
 func (s *start) passingOn() bool {
-	differed := s.memory.HostWritten
+	differed := s.hostWritten
 	if !s.cluster.PassesOn || differed.IsZero() || !s.now.Before(differed.Add(passedOn)) {
 		return false
 	}
