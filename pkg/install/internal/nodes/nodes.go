@@ -5,7 +5,6 @@ package nodes
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -66,10 +65,11 @@ type Answer struct {
 // asker gathers an answer.
 type asker struct {
 	Question
-	spoke    *model.Spoke
-	verdicts []model.RequestVerdict
-	answer   Answer
+	spoke  *model.Spoke
+	answer Answer
 }
+
+func newAsker(q Question) *asker { return &asker{Question: q, spoke: q.Observed.Spoke} }
 
 func (a *asker) act(x model.Action) {
 	if !a.Desired.Options.ReadOnly {
@@ -83,7 +83,7 @@ func (a *asker) warn(x model.Warning)  { a.answer.Warnings = append(a.answer.War
 // Reached answers whether the installed cluster can be worked with at all: that its API server
 // answers, and that it is the cluster that is meant.
 func Reached(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	a.reached()
 	return a.answer
 }
@@ -183,22 +183,3 @@ func pool(h Host) string {
 }
 
 func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
-
-// named are the requests for certificates that are about a host.
-func (a *asker) named(h Host, kind model.RequestKind) []model.RequestVerdict {
-	var of []model.RequestVerdict
-	for _, v := range a.verdicts {
-		if v.Host == h.Name && v.Kind == kind {
-			of = append(of, v)
-		}
-	}
-	return of
-}
-
-func (a *asker) request(name string) *model.CertificateRequest {
-	i := slices.IndexFunc(a.spoke.Requests, func(r model.CertificateRequest) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &a.spoke.Requests[i]
-}
