@@ -19,44 +19,6 @@ type attempts struct {
 	now      time.Time
 }
 
-// lyingBMC is the blocker of a BMC that accepts a request again and again and
-// says each time that nothing has changed.
-func lyingBMC(a model.Action, s model.Success) model.Blocker {
-	b := model.Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: ReasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
-		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
-		Remedy:  "look at the machine and at its BMC, which may have to be reset",
-	}
-	if a.Kind.Switches() {
-		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
-	}
-	return b
-}
-
-// switchWithin is how long a BMC may take to show that a machine was switched. It is
-// asked for that once: a second request may be a second press of the button.
-const switchWithin = 2 * time.Minute
-
-const (
-	// keptAfter is how often an action is carried out that the service does not keep.
-	keptAfter = 6
-	// stubbornAfter is how often a BMC may refuse before a person has to solve that.
-	stubbornAfter = 3
-)
-
-// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
-// again: the cause, a quota or a permission, may have been cured, and no event reports that.
-const reconsiderAfter = 10 * time.Minute
-
-// rests reports whether what was refused is not to be tried at present.
-func rests(r model.Refusal, unattended bool, now time.Time) bool {
-	if r.Permanent {
-		return !unattended || now.Before(r.Last.Add(reconsiderAfter))
-	}
-	return now.Before(r.Until)
-}
-
 // leaveOut takes out of the plan what was refused and what was just done: what was
 // refused for good becomes a blocker, the rest is waited for.
 func (t *attempts) leaveOut() {
@@ -131,19 +93,6 @@ func (t *attempts) repeated(a model.Action) bool {
 	return false
 }
 
-// revertedWrite is the blocker of a service that accepts a write and stays as it is.
-func revertedWrite(a model.Action, s model.Success) model.Blocker {
-	b := model.Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
-		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
-		Remedy:  "leave these fields out of the file, or look at what changes them back: {get events}",
-	}
-	if len(a.Changes) == 1 {
-		b.Field = a.Changes[0].Field
-	}
-	return b
-}
-
 // hinder adds that an action cannot be carried out. A cluster whose end is not
 // written down is installed nevertheless.
 func (t *attempts) hinder(a model.Action, b model.Blocker) {
@@ -154,12 +103,23 @@ func (t *attempts) hinder(a model.Action, b model.Blocker) {
 	t.block(b)
 }
 
-func changesText(changes []model.Change) string {
-	texts := make([]string, 0, len(changes))
-	for _, c := range changes {
-		texts = append(texts, fmt.Sprintf("%s is %s, not %s", c.Field, orNothing(c.From), orNothing(c.To)))
+const (
+	// keptAfter is how often an action is carried out that the service does not keep.
+	keptAfter = 6
+	// stubbornAfter is how often a BMC may refuse before a person has to solve that.
+	stubbornAfter = 3
+)
+
+// reconsiderAfter is how long after a permanent refusal the same call is tried again where no user runs the command
+// again: the cause, a quota or a permission, may have been cured, and no event reports that.
+const reconsiderAfter = 10 * time.Minute
+
+// rests reports whether what was refused is not to be tried at present.
+func rests(r model.Refusal, unattended bool, now time.Time) bool {
+	if r.Permanent {
+		return !unattended || now.Before(r.Last.Add(reconsiderAfter))
 	}
-	return strings.Join(texts, "; ")
+	return now.Before(r.Until)
 }
 
 // refusedBlocker is what a refusal for good is to the plan. Where the error has a
@@ -193,3 +153,43 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	}
 	return b
 }
+
+// revertedWrite is the blocker of a service that accepts a write and stays as it is.
+func revertedWrite(a model.Action, s model.Success) model.Blocker {
+	b := model.Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
+		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
+		Remedy:  "leave these fields out of the file, or look at what changes them back: {get events}",
+	}
+	if len(a.Changes) == 1 {
+		b.Field = a.Changes[0].Field
+	}
+	return b
+}
+
+func changesText(changes []model.Change) string {
+	texts := make([]string, 0, len(changes))
+	for _, c := range changes {
+		texts = append(texts, fmt.Sprintf("%s is %s, not %s", c.Field, orNothing(c.From), orNothing(c.To)))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// lyingBMC is the blocker of a BMC that accepts a request again and again and
+// says each time that nothing has changed.
+func lyingBMC(a model.Action, s model.Success) model.Blocker {
+	b := model.Blocker{
+		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: ReasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
+		Remedy:  "look at the machine and at its BMC, which may have to be reset",
+	}
+	if a.Kind.Switches() {
+		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
+		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
+	}
+	return b
+}
+
+// switchWithin is how long a BMC may take to show that a machine was switched. It is
+// asked for that once: a second request may be a second press of the button.
+const switchWithin = 2 * time.Minute

@@ -17,50 +17,6 @@ type attendance struct {
 	roster    *roster
 }
 
-// defaultWithin is how long workers that are not required are waited for
-// where the file does not say.
-const defaultWithin = time.Hour
-
-// optionalEnds is until when workers that are not required are waited for.
-func (a *attendance) optionalEnds() time.Time {
-	within := time.Duration(a.spec.Spec.Topology.Required.Within)
-	return a.imageSince().Add(cmp.Or(within, defaultWithin))
-}
-
-// enoughHosts reports whether the hosts that are there suffice for the start, and names those that are missing. Workers
-// that are not required are waited for until their time is up.
-func (a *attendance) enoughHosts() (missing []string, ok bool) {
-	for i := range a.spec.Spec.Hosts {
-		host := &a.spec.Spec.Hosts[i]
-		switch {
-		case a.roster.ByName[host.Name] != nil:
-		case host.Role == spec.Worker:
-			missing = append(missing, host.Name)
-		default:
-			return nil, false
-		}
-	}
-	for range a.unnamedMissing() {
-		missing = append(missing, "a worker")
-	}
-	enough := len(a.roster.Part) >= a.counts().required() && !a.now.Before(a.optionalEnds())
-	return missing, len(missing) == 0 || enough
-}
-
-// imageSince is when the first image could have been booted for this cluster.
-func (a *attendance) imageSince() time.Time {
-	var since time.Time
-	for _, env := range a.infraEnvs {
-		if since.IsZero() || env.Created.Before(since) {
-			since = env.Created
-		}
-	}
-	if since.Before(a.cluster.Created) {
-		return a.cluster.Created // a pool that is older than the cluster
-	}
-	return since
-}
-
 // counts are the machines that a cluster shall have.
 type counts struct {
 	controlPlane, workers, arbiters int
@@ -75,6 +31,19 @@ func (a *attendance) counts() counts {
 		controlPlane: a.spec.ControlPlaneCount(), workers: a.spec.WorkerCount(), arbiters: a.spec.ArbiterCount(),
 		requiredWorkers: a.spec.RequiredWorkers(),
 	}
+}
+
+// missingHosts names the hosts of the file that the service has not seen, or
+// that came too late for the install and have not been added since.
+func (a *attendance) missingHosts() []string {
+	var missing []string
+	for i := range a.spec.Spec.Hosts {
+		name := a.spec.Spec.Hosts[i].Name
+		if have := a.roster.ByName[name]; have == nil || have.Day2 && have.State != model.HostAdded {
+			missing = append(missing, name)
+		}
+	}
+	return missing
 }
 
 // unnamedMissing is how many machines that the file counts without naming them
@@ -106,15 +75,46 @@ func (a *attendance) presentCounts() model.Settings {
 	}
 }
 
-// missingHosts names the hosts of the file that the service has not seen, or
-// that came too late for the install and have not been added since.
-func (a *attendance) missingHosts() []string {
-	var missing []string
+// enoughHosts reports whether the hosts that are there suffice for the start, and names those that are missing. Workers
+// that are not required are waited for until their time is up.
+func (a *attendance) enoughHosts() (missing []string, ok bool) {
 	for i := range a.spec.Spec.Hosts {
-		name := a.spec.Spec.Hosts[i].Name
-		if have := a.roster.ByName[name]; have == nil || have.Day2 && have.State != model.HostAdded {
-			missing = append(missing, name)
+		host := &a.spec.Spec.Hosts[i]
+		switch {
+		case a.roster.ByName[host.Name] != nil:
+		case host.Role == spec.Worker:
+			missing = append(missing, host.Name)
+		default:
+			return nil, false
 		}
 	}
-	return missing
+	for range a.unnamedMissing() {
+		missing = append(missing, "a worker")
+	}
+	enough := len(a.roster.Part) >= a.counts().required() && !a.now.Before(a.optionalEnds())
+	return missing, len(missing) == 0 || enough
+}
+
+// defaultWithin is how long workers that are not required are waited for
+// where the file does not say.
+const defaultWithin = time.Hour
+
+// optionalEnds is until when workers that are not required are waited for.
+func (a *attendance) optionalEnds() time.Time {
+	within := time.Duration(a.spec.Spec.Topology.Required.Within)
+	return a.imageSince().Add(cmp.Or(within, defaultWithin))
+}
+
+// imageSince is when the first image could have been booted for this cluster.
+func (a *attendance) imageSince() time.Time {
+	var since time.Time
+	for _, env := range a.infraEnvs {
+		if since.IsZero() || env.Created.Before(since) {
+			since = env.Created
+		}
+	}
+	if since.Before(a.cluster.Created) {
+		return a.cluster.Created // a pool that is older than the cluster
+	}
+	return since
 }

@@ -20,38 +20,6 @@ type hostSettings struct {
 	roster  *roster
 }
 
-// approval adds to a host's settings that it may take part, where the service asks for that. It is sent together with
-// role, hostname and disk, so that no host is ever free to be installed as what it shall not be. A host that joins an
-// installed cluster is installed as soon as it is approved: that is the action InstallHost.
-func approval(h *model.Host, settings model.Settings) model.Settings {
-	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
-		settings[model.SettingApproved] = model.ValueOf(true)
-	}
-	return settings
-}
-
-// approveUnnamed lets a machine take part that the file allows without naming it.
-func (s *hostSettings) approveUnnamed(h *model.Host) {
-	if !h.Inventory.Known || h.Day2 || !asksApproval(h) || approved(h) {
-		return
-	}
-	id := s.roster.id(h)
-	approved := model.Settings{model.SettingApproved: model.ValueOf(true)}
-	s.act(model.Action{
-		Key: "host/" + id + "/update", Scope: model.HostScope(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: s.roster.Call(h),
-		Reason: "the file accepts hosts that it does not name", Settings: approved,
-		Changes: []model.Change{{Field: string(model.SettingApproved), From: h.Settings[model.SettingApproved].Text(), To: "true"}},
-	})
-}
-
-// asksApproval reports whether the host's service installs only hosts that were approved.
-func asksApproval(h *model.Host) bool {
-	_, asks := h.Settings[model.SettingApproved]
-	return asks
-}
-
-func approved(h *model.Host) bool { return h.Settings[model.SettingApproved] == model.ValueOf(true) }
-
 // update is the action that makes a host what the file says, without settings if it is that already. ok is false if
 // that cannot be decided, which is reported.
 func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.Action, ok bool) {
@@ -118,6 +86,16 @@ func (s *hostSettings) ofHost(want *spec.Host, have *model.Host, disk string, ke
 	return settings
 }
 
+// approval adds to a host's settings that it may take part, where the service asks for that. It is sent together with
+// role, hostname and disk, so that no host is ever free to be installed as what it shall not be. A host that joins an
+// installed cluster is installed as soon as it is approved: that is the action InstallHost.
+func approval(h *model.Host, settings model.Settings) model.Settings {
+	if asksApproval(h) && !h.Day2 && h.Reserved == "" {
+		settings[model.SettingApproved] = model.ValueOf(true)
+	}
+	return settings
+}
+
 // neverSent reports settings of a host that can only be sent together with other settings, if there are no such other
 // settings.
 func (s *hostSettings) neverSent(name string, settings model.Settings) {
@@ -149,3 +127,25 @@ func (s *hostSettings) wipes(name string, have *model.Host) {
 		}
 	}
 }
+
+// approveUnnamed lets a machine take part that the file allows without naming it.
+func (s *hostSettings) approveUnnamed(h *model.Host) {
+	if !h.Inventory.Known || h.Day2 || !asksApproval(h) || approved(h) {
+		return
+	}
+	id := s.roster.id(h)
+	approved := model.Settings{model.SettingApproved: model.ValueOf(true)}
+	s.act(model.Action{
+		Key: "host/" + id + "/update", Scope: model.HostScope(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: s.roster.Call(h),
+		Reason: "the file accepts hosts that it does not name", Settings: approved,
+		Changes: []model.Change{{Field: string(model.SettingApproved), From: h.Settings[model.SettingApproved].Text(), To: "true"}},
+	})
+}
+
+// asksApproval reports whether the host's service installs only hosts that were approved.
+func asksApproval(h *model.Host) bool {
+	_, asks := h.Settings[model.SettingApproved]
+	return asks
+}
+
+func approved(h *model.Host) bool { return h.Settings[model.SettingApproved] == model.ValueOf(true) }

@@ -30,68 +30,6 @@ type infraEnvs struct {
 	images  *images
 }
 
-// forAdded makes and keeps the discovery images that hosts boot to be added:
-// those that the cluster was installed with, where they can serve, else further
-// ones. A pool belongs to no cluster, and goes on serving.
-func (es *infraEnvs) forAdded(unnamed bool) {
-	if ref := es.spec.Spec.InfraEnv.Ref; ref != "" {
-		es.poolOf(ref)
-		return
-	}
-	intended := es.intended()
-	for _, image := range intended {
-		wanted := slices.ContainsFunc(es.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && es.members.toAdd(&h) })
-		if !wanted && (!unnamed || image.Alone != "") {
-			continue
-		}
-		env := es.images.lateEnv(image, intended)
-		if env == nil {
-			es.registerLate(image, intended)
-			continue
-		}
-		version := env.Settings[model.SettingVersion]
-		if env.Settings[model.SettingOSVersion] == "" && !es.images.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
-			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
-		}
-		if others := infraenv.Others(es.spec, env); len(others) > 0 {
-			var own []model.StaticNetwork
-			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none if nothing is set
-			image.Settings[model.SettingStaticNetworks] = model.ValueOf(append(own, others...))
-		}
-		actions, blockers := len(es.plan.Actions), len(es.plan.Blockers)
-		es.update(image, env)
-		if len(es.plan.Actions) == actions && len(es.plan.Blockers) == blockers && !es.images.missingFrom(image) {
-			es.usableImage(env)
-		}
-	}
-}
-
-// registerLate registers an InfraEnv under the name that is kept for it.
-func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
-	name, reason := image.Name, "there is no discovery image for hosts that are added"
-	switch env := es.images.infraEnv(name); {
-	case env == nil:
-	case image.Alone != "":
-		es.block(model.Blocker{
-			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
-			Field:   hostField(image.Alone) + "match.infraEnv",
-			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
-			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
-		})
-		return
-	default:
-		name, _ = es.images.lateName(image, intended)
-		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, es.images.unfit(image, es.images.infraEnv(image.Name)))
-	}
-	es.act(model.Action{
-		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: es.bindTo(),
-		Reason: reason, Settings: image.Settings, Changes: es.images.changes(image),
-	})
-}
-
-// renewAhead is how long before its end a discovery image's URL is renewed.
-const renewAhead = 10 * time.Minute
-
 // forInstall makes the InfraEnvs that the file asks for and keeps their discovery
 // images usable.
 func (es *infraEnvs) forInstall() {
@@ -325,6 +263,9 @@ func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	return false
 }
 
+// renewAhead is how long before its end a discovery image's URL is renewed.
+const renewAhead = 10 * time.Minute
+
 // usableImage makes an image usable that hosts have still to boot.
 func (es *infraEnvs) usableImage(env *model.InfraEnv) {
 	scope := model.InfraEnvScope(env.Name)
@@ -347,4 +288,63 @@ func (es *infraEnvs) usableImage(env *model.InfraEnv) {
 			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
 		})
 	}
+}
+
+// forAdded makes and keeps the discovery images that hosts boot to be added:
+// those that the cluster was installed with, where they can serve, else further
+// ones. A pool belongs to no cluster, and goes on serving.
+func (es *infraEnvs) forAdded(unnamed bool) {
+	if ref := es.spec.Spec.InfraEnv.Ref; ref != "" {
+		es.poolOf(ref)
+		return
+	}
+	intended := es.intended()
+	for _, image := range intended {
+		wanted := slices.ContainsFunc(es.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && es.members.toAdd(&h) })
+		if !wanted && (!unnamed || image.Alone != "") {
+			continue
+		}
+		env := es.images.lateEnv(image, intended)
+		if env == nil {
+			es.registerLate(image, intended)
+			continue
+		}
+		version := env.Settings[model.SettingVersion]
+		if env.Settings[model.SettingOSVersion] == "" && !es.images.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
+			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
+		}
+		if others := infraenv.Others(es.spec, env); len(others) > 0 {
+			var own []model.StaticNetwork
+			_ = image.Settings[model.SettingStaticNetworks].Decode(&own) // none if nothing is set
+			image.Settings[model.SettingStaticNetworks] = model.ValueOf(append(own, others...))
+		}
+		actions, blockers := len(es.plan.Actions), len(es.plan.Blockers)
+		es.update(image, env)
+		if len(es.plan.Actions) == actions && len(es.plan.Blockers) == blockers && !es.images.missingFrom(image) {
+			es.usableImage(env)
+		}
+	}
+}
+
+// registerLate registers an InfraEnv under the name that is kept for it.
+func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
+	name, reason := image.Name, "there is no discovery image for hosts that are added"
+	switch env := es.images.infraEnv(name); {
+	case env == nil:
+	case image.Alone != "":
+		es.block(model.Blocker{
+			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
+			Field:   hostField(image.Alone) + "match.infraEnv",
+			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
+			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
+		})
+		return
+	default:
+		name, _ = es.images.lateName(image, intended)
+		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, es.images.unfit(image, es.images.infraEnv(image.Name)))
+	}
+	es.act(model.Action{
+		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: es.bindTo(),
+		Reason: reason, Settings: image.Settings, Changes: es.images.changes(image),
+	})
 }

@@ -22,60 +22,6 @@ type installation struct {
 	results     *results
 }
 
-// failed ends the run with the reason, and with what can still be had. The causes are the
-// hosts that failed by themselves; without any, what the service says of the cluster.
-func (i *installation) failed() {
-	i.results.saveNoIngress()
-	var causes []model.Blocker
-	again := "cure the cause, then " + i.cluster.StartOver()
-	reasons := []string{cmp.Or(i.cluster.StatusInfo, i.cluster.Status)}
-	if i.finalized() { // what it waited for to the end
-		reasons[0] += i.unavailable()
-	}
-	for _, h := range i.roster.Part {
-		if h.State != model.HostFailed || h.StatusInfo == failedWithCluster {
-			continue
-		}
-		name := i.roster.Call(h)
-		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
-		reasons = append(reasons, reason)
-		causes = append(causes, model.Blocker{
-			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.HostScope(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
-			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
-		})
-	}
-	slices.Sort(reasons[1:])
-	slices.SortFunc(causes, func(a, b model.Blocker) int { return cmp.Compare(a.Message, b.Message) })
-	if len(causes) == 0 {
-		causes = append(causes, model.Blocker{
-			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: i.cluster.StatusSince,
-			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", i.name) + ", " + again,
-		})
-	}
-	i.plan.Blockers = append(i.plan.Blockers, causes...)
-	i.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", i.name)+", then "+i.cluster.StartOver())
-}
-
-// finalized reports whether an install that failed had come to where only operators are
-// waited for. Services older than the stages of finalizing do not say so: there all the
-// nodes are done.
-func (i *installation) finalized() bool {
-	return !i.cluster.Progress.FinalizingSince.IsZero() || len(i.roster.Part) > 0 &&
-		!slices.ContainsFunc(i.roster.Part, func(h *model.Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
-}
-
-// failedWithCluster is what the service says of a host that did nothing wrong.
-const failedWithCluster = "Host is part of a cluster that failed to install"
-
-// cancelled ends the run: a user cancelled the installation.
-func (i *installation) cancelled() {
-	i.block(model.Blocker{
-		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: i.cluster.StatusSince,
-		Message: cmp.Or(i.cluster.StatusInfo, "the installation was cancelled"), Remedy: i.cluster.StartOver(),
-	})
-	i.end(model.VerdictCancelled, "the installation was cancelled", i.cluster.StartOver())
-}
-
 // follow follows an install that is under way: nothing is written, results are fetched, and the plan names who has to
 // act.
 func (i *installation) follow() {
@@ -141,4 +87,58 @@ func (i *installation) unavailable() string {
 		return ""
 	}
 	return " (" + strings.Join(operators, ", ") + ")"
+}
+
+// failed ends the run with the reason, and with what can still be had. The causes are the
+// hosts that failed by themselves; without any, what the service says of the cluster.
+func (i *installation) failed() {
+	i.results.saveNoIngress()
+	var causes []model.Blocker
+	again := "cure the cause, then " + i.cluster.StartOver()
+	reasons := []string{cmp.Or(i.cluster.StatusInfo, i.cluster.Status)}
+	if i.finalized() { // what it waited for to the end
+		reasons[0] += i.unavailable()
+	}
+	for _, h := range i.roster.Part {
+		if h.State != model.HostFailed || h.StatusInfo == failedWithCluster {
+			continue
+		}
+		name := i.roster.Call(h)
+		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
+		reasons = append(reasons, reason)
+		causes = append(causes, model.Blocker{
+			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.HostScope(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
+			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
+		})
+	}
+	slices.Sort(reasons[1:])
+	slices.SortFunc(causes, func(a, b model.Blocker) int { return cmp.Compare(a.Message, b.Message) })
+	if len(causes) == 0 {
+		causes = append(causes, model.Blocker{
+			Key: "cluster/failed", Scope: model.ScopeCluster, Reason: "ClusterFailed", Cure: model.CureNone, Since: i.cluster.StatusSince,
+			Message: cmp.Or(reasons[0], "the installation failed"), Remedy: model.Command("logs", i.name) + ", " + again,
+		})
+	}
+	i.plan.Blockers = append(i.plan.Blockers, causes...)
+	i.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", i.name)+", then "+i.cluster.StartOver())
+}
+
+// finalized reports whether an install that failed had come to where only operators are
+// waited for. Services older than the stages of finalizing do not say so: there all the
+// nodes are done.
+func (i *installation) finalized() bool {
+	return !i.cluster.Progress.FinalizingSince.IsZero() || len(i.roster.Part) > 0 &&
+		!slices.ContainsFunc(i.roster.Part, func(h *model.Host) bool { return !h.Day2 && h.Progress.Stage != "Done" })
+}
+
+// failedWithCluster is what the service says of a host that did nothing wrong.
+const failedWithCluster = "Host is part of a cluster that failed to install"
+
+// cancelled ends the run: a user cancelled the installation.
+func (i *installation) cancelled() {
+	i.block(model.Blocker{
+		Key: "cluster/cancelled", Scope: model.ScopeCluster, Reason: "ClusterCancelled", Cure: model.CureNone, Since: i.cluster.StatusSince,
+		Message: cmp.Or(i.cluster.StatusInfo, "the installation was cancelled"), Remedy: i.cluster.StartOver(),
+	})
+	i.end(model.VerdictCancelled, "the installation was cancelled", i.cluster.StartOver())
 }

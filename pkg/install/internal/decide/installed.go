@@ -46,6 +46,18 @@ func (in *installed) follow() {
 	in.conclude()
 }
 
+// recorded goes first of all that is done to an installed cluster: adding hosts
+// stands on it. Whether the cluster is installed does not depend on it.
+func (in *installed) recorded() {
+	if !in.cluster.Unrecorded || in.options.ReadOnly {
+		return
+	}
+	in.plan.Actions = slices.Insert(in.plan.Actions, 0, model.Action{
+		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: in.cluster.ID, Name: in.name,
+		Reason: "the cluster is installed, and nobody else writes that down",
+	})
+}
+
 // conclude ends the run with what the cluster has become.
 func (in *installed) conclude() {
 	next := model.Command("download kubeconfig", in.name)
@@ -68,62 +80,6 @@ func (in *installed) conclude() {
 		next = "{add-node -f FILE}"
 	}
 	in.end(model.VerdictInstalled, message, next)
-}
-
-// recorded goes first of all that is done to an installed cluster: adding hosts
-// stands on it. Whether the cluster is installed does not depend on it.
-func (in *installed) recorded() {
-	if !in.cluster.Unrecorded || in.options.ReadOnly {
-		return
-	}
-	in.plan.Actions = slices.Insert(in.plan.Actions, 0, model.Action{
-		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: in.cluster.ID, Name: in.name,
-		Reason: "the cluster is installed, and nobody else writes that down",
-	})
-}
-
-// allAdded ends the run: every host of the file is part of the cluster, as far
-// as the service can see.
-func (in *installed) allAdded() {
-	in.plan.Missing = nil
-	for _, b := range in.degradations() {
-		in.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", in.name)})
-	}
-	for _, h := range in.roster.Part {
-		ours := in.roster.Names[h.ID] != "" || in.spec.Existing() == "" && in.spec.Spec.AcceptUnknownHosts // else another file may have added it
-		if h.Day2 && membershipOf(h) == member && ours {
-			in.plan.Added = append(in.plan.Added, in.roster.Call(h))
-		}
-	}
-	switch {
-	case len(in.plan.Ready) > 0:
-		in.allReady()
-	case len(in.plan.Added) > 0 && (in.spec.Imported() || in.spec.OnlyAdds() && !in.cluster.Kubeconfig):
-		in.end(model.VerdictInstalled, addedText(in.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
-	case len(in.plan.Added) == 0:
-		in.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", in.kubeconfigFlag()))
-	case !in.saved.Kubeconfig:
-		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Command("download kubeconfig", in.name))
-	default:
-		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Advicef(
-			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", in.kubeconfigFlag()))
-	}
-}
-
-// addedText says what is known of nodes that were added, and what is not: the
-// service's knowledge ends with the reboot.
-func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
-}
-
-// whyDegraded is what to type where an installed cluster is not what it should
-// be: what looks into it, and what adds the hosts that it lacks.
-func (in *installed) whyDegraded() model.Advice {
-	next := model.Command("why cluster", in.name)
-	if len(in.plan.Missing) > 0 {
-		next += ", then {add-node -f FILE}"
-	}
-	return next
 }
 
 // degradations says what is wrong with an installed cluster, and what a person can do
@@ -171,6 +127,50 @@ func (in *installed) degradations() []model.Blocker {
 		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "{add-node -f FILE}")
 	}
 	return out
+}
+
+// whyDegraded is what to type where an installed cluster is not what it should
+// be: what looks into it, and what adds the hosts that it lacks.
+func (in *installed) whyDegraded() model.Advice {
+	next := model.Command("why cluster", in.name)
+	if len(in.plan.Missing) > 0 {
+		next += ", then {add-node -f FILE}"
+	}
+	return next
+}
+
+// allAdded ends the run: every host of the file is part of the cluster, as far
+// as the service can see.
+func (in *installed) allAdded() {
+	in.plan.Missing = nil
+	for _, b := range in.degradations() {
+		in.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", in.name)})
+	}
+	for _, h := range in.roster.Part {
+		ours := in.roster.Names[h.ID] != "" || in.spec.Existing() == "" && in.spec.Spec.AcceptUnknownHosts // else another file may have added it
+		if h.Day2 && membershipOf(h) == member && ours {
+			in.plan.Added = append(in.plan.Added, in.roster.Call(h))
+		}
+	}
+	switch {
+	case len(in.plan.Ready) > 0:
+		in.allReady()
+	case len(in.plan.Added) > 0 && (in.spec.Imported() || in.spec.OnlyAdds() && !in.cluster.Kubeconfig):
+		in.end(model.VerdictInstalled, addedText(in.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
+	case len(in.plan.Added) == 0:
+		in.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", in.kubeconfigFlag()))
+	case !in.saved.Kubeconfig:
+		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Command("download kubeconfig", in.name))
+	default:
+		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Advicef(
+			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", in.kubeconfigFlag()))
+	}
+}
+
+// addedText says what is known of nodes that were added, and what is not: the
+// service's knowledge ends with the reboot.
+func addedText(nodes []string) string {
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
 }
 
 // allReady ends the run: every host that was added is a node that takes work.

@@ -18,15 +18,11 @@ type members struct {
 	attendance *attendance
 }
 
-// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
-func (m *members) incomplete(alone []*spec.Host) bool {
-	for i := range m.spec.Spec.Hosts {
-		want := &m.spec.Spec.Hosts[i]
-		if membershipOf(m.roster.ByName[want.Name]) != member && !slices.Contains(alone, want) {
-			return true
-		}
-	}
-	return false
+// toAdd reports whether a host of the file is to be brought into the installed cluster and has still to boot the image
+// for that.
+func (m *members) toAdd(want *spec.Host) bool {
+	have := m.roster.ByName[want.Name]
+	return membershipOf(have) == outside && !m.unaccounted(want, have)
 }
 
 // leftAlone are the hosts of the file that are not added, since they may be part
@@ -42,81 +38,15 @@ func (m *members) leftAlone() []*spec.Host {
 	return alone
 }
 
-// unnamedNodes are the machines that the file counts without naming them, as
-// they stand with an installed cluster.
-type unnamedNodes struct {
-	take    []*model.Host // have registered, and are to be added
-	leave   []*model.Host // have registered, and belong to no cluster: never installed
-	missing int           // have still to come
-}
-
-func (u unnamedNodes) open() bool { return len(u.take) > 0 || u.missing > 0 }
-
-// unnamedNodes divides the machines that the file does not name. No more are
-// taken than the file counts, and none at all unless it says that they may be.
-func (m *members) unnamedNodes() unnamedNodes {
-	var u unnamedNodes
-	wanted := 0
-	if m.spec.Spec.AcceptUnknownHosts {
-		wanted = m.attendance.counts().total() - len(m.spec.Spec.Hosts)
-	}
-	var candidates []*model.Host
-	for _, h := range slices.Concat(m.roster.unknown, m.roster.unread) {
-		switch membershipOf(h) {
-		case member:
-			wanted--
-		case joining, refused:
-			candidates = append(candidates, h)
+// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
+func (m *members) incomplete(alone []*spec.Host) bool {
+	for i := range m.spec.Spec.Hosts {
+		want := &m.spec.Spec.Hosts[i]
+		if membershipOf(m.roster.ByName[want.Name]) != member && !slices.Contains(alone, want) {
+			return true
 		}
 	}
-	// What was started goes before what could be.
-	slices.SortStableFunc(candidates, func(a, b *model.Host) int { return cmp.Compare(bit(!started(a)), bit(!started(b))) })
-	some := max(0, min(wanted, len(candidates)))
-	u.take, u.leave, u.missing = candidates[:some], candidates[some:], max(0, wanted-len(candidates))
-	return u
-}
-
-// membership is where a host of the file stands with a cluster that is installed.
-type membership int
-
-const (
-	outside membership = iota // has to boot the discovery image: never came, or was lost in the install
-	joining                   // has registered to be added, and is on its way
-	refused                   // failed while it was being added
-	member                    // part of the cluster, as far as the service can see
-)
-
-// IsMember reports whether a host is part of the cluster, as far as the service can see.
-func IsMember(h *model.Host) bool { return membershipOf(h) == member }
-
-// membershipOf is where a host stands, nil for one that the service has not seen.
-func membershipOf(h *model.Host) membership {
-	switch {
-	case h == nil:
-		return outside
-	case h.Unbound(), h.State == model.HostBinding:
-		return joining
-	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
-		return member
-	case h.Day2 && h.State == model.HostFailed:
-		return refused
-	case h.Day2:
-		return joining
-	case h.State == model.HostFailed || h.State == model.HostCancelled:
-		return outside
-	}
-	return member
-}
-
-// toAdd reports whether a host of the file is to be brought into the installed cluster and has still to boot the image
-// for that.
-func (m *members) toAdd(want *spec.Host) bool {
-	have := m.roster.ByName[want.Name]
-	return membershipOf(have) == outside && !m.unaccounted(want, have)
-}
-
-func started(h *model.Host) bool {
-	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser || h.State == model.HostFailed
+	return false
 }
 
 // unaccounted reports whether a host of the file that is to be added may be part of the control plane already: the
@@ -163,6 +93,42 @@ func (m *members) recordsOf(role spec.Role) int {
 // tookPart reports whether a host of an installed cluster was installed together with the cluster, and not added later.
 func tookPart(h *model.Host) bool { return !h.Day2 && !h.Unbound() && h.State != model.HostBinding }
 
+func started(h *model.Host) bool {
+	return h.State == model.HostPreparing || h.State == model.HostInstalling || h.State == model.HostNeedsUser || h.State == model.HostFailed
+}
+
+// membership is where a host of the file stands with a cluster that is installed.
+type membership int
+
+const (
+	outside membership = iota // has to boot the discovery image: never came, or was lost in the install
+	joining                   // has registered to be added, and is on its way
+	refused                   // failed while it was being added
+	member                    // part of the cluster, as far as the service can see
+)
+
+// IsMember reports whether a host is part of the cluster, as far as the service can see.
+func IsMember(h *model.Host) bool { return membershipOf(h) == member }
+
+// membershipOf is where a host stands, nil for one that the service has not seen.
+func membershipOf(h *model.Host) membership {
+	switch {
+	case h == nil:
+		return outside
+	case h.Unbound(), h.State == model.HostBinding:
+		return joining
+	case h.Day2 && (h.State == model.HostAdded || h.State == model.HostInstalled):
+		return member
+	case h.Day2 && h.State == model.HostFailed:
+		return refused
+	case h.Day2:
+		return joining
+	case h.State == model.HostFailed || h.State == model.HostCancelled:
+		return outside
+	}
+	return member
+}
+
 // isAnother reports whether a host of a file that only adds is a machine that is part of the
 // cluster under another name.
 func (m *members) isAnother(want *spec.Host, have *model.Host) bool {
@@ -197,4 +163,38 @@ func (m *members) newNodes() []nodes.Host {
 		}
 	}
 	return hosts
+}
+
+// unnamedNodes are the machines that the file counts without naming them, as
+// they stand with an installed cluster.
+type unnamedNodes struct {
+	take    []*model.Host // have registered, and are to be added
+	leave   []*model.Host // have registered, and belong to no cluster: never installed
+	missing int           // have still to come
+}
+
+func (u unnamedNodes) open() bool { return len(u.take) > 0 || u.missing > 0 }
+
+// unnamedNodes divides the machines that the file does not name. No more are
+// taken than the file counts, and none at all unless it says that they may be.
+func (m *members) unnamedNodes() unnamedNodes {
+	var u unnamedNodes
+	wanted := 0
+	if m.spec.Spec.AcceptUnknownHosts {
+		wanted = m.attendance.counts().total() - len(m.spec.Spec.Hosts)
+	}
+	var candidates []*model.Host
+	for _, h := range slices.Concat(m.roster.unknown, m.roster.unread) {
+		switch membershipOf(h) {
+		case member:
+			wanted--
+		case joining, refused:
+			candidates = append(candidates, h)
+		}
+	}
+	// What was started goes before what could be.
+	slices.SortStableFunc(candidates, func(a, b *model.Host) int { return cmp.Compare(bit(!started(a)), bit(!started(b))) })
+	some := max(0, min(wanted, len(candidates)))
+	u.take, u.leave, u.missing = candidates[:some], candidates[some:], max(0, wanted-len(candidates))
+	return u
 }

@@ -25,59 +25,6 @@ type registration struct {
 	checks   *checks
 }
 
-// notInstalled refuses to add nodes to, or to remove them from, what is no cluster yet: to
-// install one is another command.
-func (r *registration) notInstalled() {
-	change := "added to"
-	if r.options.Remove != nil {
-		change = "removed from"
-	}
-	b := model.Blocker{
-		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
-	}
-	if r.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", r.full, Op(r.desired))
-	} else {
-		b.Message += fmt.Sprintf("; %s is %s", r.full, strings.ToLower(string(r.cluster.State)))
-	}
-	if r.spec.Existing() != "" { // which no cluster can be made of
-		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
-	}
-	r.block(b)
-}
-
-// deleted decides on a cluster that was there and that the service does not show: a list may be a moment old, above all
-// right after the registration. A deleted cluster is not created again: its user does not want it.
-func (r *registration) deleted() {
-	m := &r.memory
-	within := shownWithin
-	if m.ClusterID != "" {
-		within = goneWithin
-	}
-	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
-		r.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + r.full + " again"})
-		return
-	}
-	b := model.Blocker{
-		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
-		Message: "somebody deleted the cluster meanwhile; nothing was written since",
-		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
-	}
-	if r.options.AddNodes && !r.spec.Imported() || r.options.Adopt != "" {
-		b.Remedy = "{get clusters}"
-	}
-	r.block(b)
-}
-
-// How long, and for how many looks, a cluster may be missing from what the service
-// answers before it counts as deleted.
-const (
-	goneWithin       = 5 * time.Second
-	shownWithin      = 30 * time.Second // one that was just made
-	goneObservations = 3
-)
-
 // others looks at clusters of the same name: duplicates of our own, and those that may belong to another user.
 func (r *registration) others() {
 	var foreign []model.ClusterRef
@@ -245,3 +192,56 @@ func (r *registration) markImported() {
 // resent is the value of a secret's setting: the secret itself is read from
 // the desired cluster.
 const resent = "resend"
+
+// notInstalled refuses to add nodes to, or to remove them from, what is no cluster yet: to
+// install one is another command.
+func (r *registration) notInstalled() {
+	change := "added to"
+	if r.options.Remove != nil {
+		change = "removed from"
+	}
+	b := model.Blocker{
+		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
+		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
+	}
+	if r.cluster == nil {
+		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", r.full, Op(r.desired))
+	} else {
+		b.Message += fmt.Sprintf("; %s is %s", r.full, strings.ToLower(string(r.cluster.State)))
+	}
+	if r.spec.Existing() != "" { // which no cluster can be made of
+		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
+	}
+	r.block(b)
+}
+
+// deleted decides on a cluster that was there and that the service does not show: a list may be a moment old, above all
+// right after the registration. A deleted cluster is not created again: its user does not want it.
+func (r *registration) deleted() {
+	m := &r.memory
+	within := shownWithin
+	if m.ClusterID != "" {
+		within = goneWithin
+	}
+	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
+		r.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + r.full + " again"})
+		return
+	}
+	b := model.Blocker{
+		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
+		Message: "somebody deleted the cluster meanwhile; nothing was written since",
+		Remedy:  "run the same command again to make it anew; its machines then have to boot the new discovery image",
+	}
+	if r.options.AddNodes && !r.spec.Imported() || r.options.Adopt != "" {
+		b.Remedy = "{get clusters}"
+	}
+	r.block(b)
+}
+
+// How long, and for how many looks, a cluster may be missing from what the service
+// answers before it counts as deleted.
+const (
+	goneWithin       = 5 * time.Second
+	shownWithin      = 30 * time.Second // one that was just made
+	goneObservations = 3
+)
