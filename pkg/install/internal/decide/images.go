@@ -29,27 +29,28 @@ type images struct {
 }
 
 // find is the first observed InfraEnv that fits, or nil.
-func (im *images) find(fits func(model.InfraEnv) bool) *model.InfraEnv {
-	i := slices.IndexFunc(im.infraEnvs, fits)
-	if i < 0 {
-		return nil
+func (im *images) find(fits func(*model.InfraEnv) bool) *model.InfraEnv {
+	for i := range im.infraEnvs {
+		if env := &im.infraEnvs[i]; fits(env) {
+			return env
+		}
 	}
-	return &im.infraEnvs[i]
+	return nil
 }
 
 // infraEnv is the observed InfraEnv of that name, the oldest of several, or nil.
 func (im *images) infraEnv(name string) *model.InfraEnv {
-	return im.find(func(e model.InfraEnv) bool { return e.Name == name })
+	return im.find(func(e *model.InfraEnv) bool { return e.Name == name })
 }
 
 // pool is the InfraEnv that a file refers to, or nil.
 func (im *images) pool(ref string) *model.InfraEnv {
-	return im.find(func(e model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
+	return im.find(func(e *model.InfraEnv) bool { return e.Name == ref || e.ID == ref })
 }
 
 // bootedBy is the InfraEnv whose image a host runs, or nil.
 func (im *images) bootedBy(h *model.Host) *model.InfraEnv {
-	return im.find(func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
+	return im.find(func(e *model.InfraEnv) bool { return e.ID == h.InfraEnvID })
 }
 
 // plans are the InfraEnvs that the cluster is installed with. Those that were made to add hosts later, which
@@ -78,7 +79,7 @@ func (im *images) envOf(host string) *model.InfraEnv {
 		im.bootsFrom = im.byHost()
 	}
 	name, planned := im.bootsFrom[host]
-	return im.find(func(e model.InfraEnv) bool { return planned && e.Name == name })
+	return im.find(func(e *model.InfraEnv) bool { return planned && e.Name == name })
 }
 
 // byHost are the names of the InfraEnvs that the hosts of the file boot.
