@@ -99,7 +99,7 @@ func (a *added) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
 	case have == nil:
-		a.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
+		a.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
 		a.hostStates.leftOver(have)
@@ -114,7 +114,7 @@ func (a *added) awaitBoot(want *spec.Host, have *model.Host) {
 		again = ", anew: it was lost in the install"
 	}
 	wait := model.Wait{
-		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
+		Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Who: model.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: model.Command("download iso --infra-env", env.Name),
 	}
@@ -181,7 +181,7 @@ func (a *added) addNode(h *model.Host, configure func()) {
 		a.wait(a.roster.waitFor(h, "to start installing", model.WhoService))
 		return
 	}
-	scope := model.HostScope(a.roster.id(h))
+	scope := model.ScopeHost.Of(a.roster.id(h))
 	install := model.Action{
 		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: a.roster.Call(h),
 		Reason: "the host is ready to be added", Destructive: true,
@@ -211,7 +211,7 @@ func (a *added) accounts(alone []*spec.Host, again nodes.Answer) {
 			what = "the arbiter"
 		}
 		a.block(model.Blocker{
-			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
+			Key: "host/" + want.Name + "/record", Scope: model.ScopeHost.Of(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
 			Remedy:  a.unlessMember(),
@@ -263,13 +263,13 @@ func (a *added) strangers(u unnamedNodes) {
 	for _, h := range u.leave {
 		if !h.Inventory.Known && h.State != model.HostDisconnected {
 			a.wait(model.Wait{
-				Key: "host/" + h.ID + "/inventory", Scope: model.HostScope(h.ID), Since: h.Registered, Who: model.WhoMachine,
+				Key: "host/" + h.ID + "/inventory", Scope: model.ScopeHost.Of(h.ID), Since: h.Registered, Who: model.WhoMachine,
 				For: "the inventory of a new host, to see which one it is",
 			})
 			continue
 		}
 		a.warn(model.Warning{
-			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
+			Key: "host/" + h.ID + "/unknown", Scope: model.ScopeHost.Of(h.ID), Reason: "UnknownHost",
 			Message: h.Label() + " registered, but " + a.question.Desired.Source() + " does not name it; it is left alone",
 			Next:    a.addToo(h),
 		})

@@ -46,7 +46,7 @@ func (b *boot) byService(want *spec.Host, wait model.Wait) bool {
 		b.wait(wait)
 	default:
 		b.act(model.Action{
-			Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
+			Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
 			Reason: "the service boots the machine, and does not have it yet", Changes: []model.Change{{Field: hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
 		})
 	}
@@ -77,7 +77,7 @@ func (b *boot) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) {
 		b.wait(wait)
 	default:
 		b.block(model.Blocker{
-			Key: "host/" + want.Name + "/bmc", Scope: model.HostScope(want.Name), Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/bmc", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
 			Field: hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}
@@ -215,13 +215,13 @@ func (b *boot) retireMedia() {
 		switch {
 		case state.Trouble != "":
 			b.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/trouble", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Key: "host/" + want.Name + "/machine/trouble", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
 		case state.Inserting: // the run waits for it while there is anything else to wait for
 			b.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/inserting", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Key: "host/" + want.Name + "/machine/inserting", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
 				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
 				Next:    "run the same command again, which ejects it",
 			})

@@ -68,7 +68,7 @@ func (b *booting) asksNext(action model.Action) {
 // something destroys.
 func machineAction(kind model.Kind, host, reason string) model.Action {
 	return model.Action{
-		Key: "host/" + host + "/machine/" + string(kind), Scope: model.HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Key: "host/" + host + "/machine/" + string(kind), Scope: model.ScopeHost.Of(host), Kind: kind, Name: host, Reason: reason,
 		Destructive: kind == model.PowerOff,
 	}
 }
@@ -87,7 +87,7 @@ func (b *booting) block(reason, message string, remedy model.Advice) {
 		return
 	}
 	b.collector.block(model.Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.HostScope(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.ScopeHost.Of(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -136,7 +136,7 @@ func (b *booting) inserting() {
 		return
 	case quiet >= quietWithin:
 		b.warn(model.Warning{
-			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.HostScope(b.want.Name), Reason: reasonNotFetched,
+			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.ScopeHost.Of(b.want.Name), Reason: reasonNotFetched,
 			Message: fmt.Sprintf("the BMC of %s has read nothing of the discovery image for %s: %s", b.want.Name, quietWithin, FetchText(fetch)),
 		})
 	}

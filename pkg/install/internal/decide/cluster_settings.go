@@ -99,14 +99,14 @@ func (s *clusterSettings) resend() {
 	send(model.ScopeCluster, model.UpdateCluster, s.cluster.ID, "", s.name, pullSecret)
 	for _, env := range s.have {
 		if env.Owned && s.infraEnvs.mayResend(&env) {
-			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
+			send(model.ScopeInfraEnv.Of(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}
 	}
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
 		secrets := setting.Secrets(setting.OfHost(want, "", nil))
 		if have := s.roster.ByName[want.Name]; have != nil && len(secrets) > 0 {
-			send(model.HostScope(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
+			send(model.ScopeHost.Of(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (dr *drift) ofImages(reported map[model.Setting]bool) {
 		for _, d := range imageDifferences(image.Settings, env) {
 			field, own := dr.images.field(image, d.Setting)
 			if d.Known && (own || !reported[d.Setting]) && !dr.networksAdded(d, env) {
-				dr.reportDriftOf(model.InfraEnvScope(env.Name), field, d, late)
+				dr.reportDriftOf(model.ScopeInfraEnv.Of(env.Name), field, d, late)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (dr *drift) ofHosts() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				dr.reportDriftOf(model.HostScope(want.Name), hostField(want.Name)+string(d.Setting), d, late)
+				dr.reportDriftOf(model.ScopeHost.Of(want.Name), hostField(want.Name)+string(d.Setting), d, late)
 			}
 		}
 	}

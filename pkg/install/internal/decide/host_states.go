@@ -64,7 +64,7 @@ func (s *hostStates) bind(h *model.Host) {
 	case s.unapproved(h):
 	case h.Inventory.Known && h.Status == "known-unbound":
 		bind := model.Action{
-			Key: "host/" + s.roster.id(h) + "/bind", Scope: model.HostScope(s.roster.id(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Key: "host/" + s.roster.id(h) + "/bind", Scope: model.ScopeHost.Of(s.roster.id(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
 			Reason: "the host is not bound to the cluster yet", Changes: []model.Change{{Field: "spec.infraEnv", To: s.name}},
 		}
 		if want := s.spec.Host(s.roster.Names[h.ID]); isReserved(want) {
@@ -101,7 +101,7 @@ func (s *hostStates) binding(h *model.Host) {
 		return
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.HostScope(s.roster.id(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
@@ -110,7 +110,7 @@ func (s *hostStates) binding(h *model.Host) {
 func (s *hostStates) disconnected(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/disconnected", Scope: model.HostScope(s.roster.id(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/disconnected", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
 		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
 	})
@@ -120,13 +120,13 @@ func (s *hostStates) bootAgain(h *model.Host) {
 	name := s.roster.Call(h)
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
-		wait := model.Wait{Key: "host/" + name + "/boot-again", Scope: model.HostScope(name), Since: h.Since}
+		wait := model.Wait{Key: "host/" + name + "/boot-again", Scope: model.ScopeHost.Of(name), Since: h.Since}
 		if want.Name == s.roster.Names[h.ID] && s.boot.toBoot(want) && s.boot.byBMC(want, wait) {
 			return
 		}
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.HostScope(s.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
 		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + s.images.isoCommand(name),
 	})
@@ -135,7 +135,7 @@ func (s *hostStates) bootAgain(h *model.Host) {
 func (s *hostStates) bootOrder(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/boot-order", Scope: model.HostScope(s.roster.id(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/boot-order", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
 		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
 	})
@@ -146,7 +146,7 @@ func (s *hostStates) bootOrder(h *model.Host) {
 func (s *hostStates) leftOver(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/left-over", Scope: model.HostScope(s.roster.id(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/left-over", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  model.Advicef("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
 	})
@@ -161,7 +161,7 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 	name := s.roster.Call(h)
 	namespace, agent, _ := strings.Cut(h.Reserved, "/")
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/approval", Scope: model.HostScope(s.roster.id(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
+		Key: "host/" + s.roster.id(h) + "/approval", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
 		Field: hostField(name) + "match.agent", Hosts: []string{name},
 		Message: fmt.Sprintf("the Agent %s is reserved for %s, and nobody has approved it", h.Reserved, name),
 		Remedy: model.Advicef("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
@@ -175,7 +175,7 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 func (s *hostStates) bootNewImage(h *model.Host) {
 	id, name := s.roster.id(h), s.roster.Call(h)
 	s.wait(model.Wait{
-		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: s.images.bootedBy(h).Image.Created,
+		Key: "host/" + id + "/new-image", Scope: model.ScopeHost.Of(id), Who: model.WhoUser, Since: s.images.bootedBy(h).Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
 		Next: model.Advicef("reboot %s into the new image: ", name) + s.images.isoCommand(name),
 	})
@@ -195,7 +195,7 @@ func (s *hostStates) running(h *model.Host) {
 		s.disconnected(h)
 	case model.HostFailed:
 		s.warn(model.Warning{
-			Key: "host/" + s.roster.id(h) + "/failed", Scope: model.HostScope(s.roster.id(h)), Reason: reasonHostFailed,
+			Key: "host/" + s.roster.id(h) + "/failed", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: reasonHostFailed,
 			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: model.Command("logs host", name),
 		})
 	case model.HostInstalled, model.HostAdded, model.HostCancelled:
@@ -210,7 +210,7 @@ func (s *hostStates) stage(h *model.Host) {
 		s.wait(s.roster.waitFor(h, "to start installing", model.WhoMachine))
 		return
 	}
-	scope := model.HostScope(s.roster.id(h))
+	scope := model.ScopeHost.Of(s.roster.id(h))
 	s.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
 	if since, stuck := s.stuck(h); stuck {
 		s.block(model.Blocker{

@@ -49,7 +49,7 @@ func (hs *hosts) all() {
 func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	for _, double := range hs.roster.doubles[want.Name] {
 		hs.block(model.Blocker{
-			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
+			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
 			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + model.Command("delete host", double.ID) + "`",
 			Hosts:   []string{want.Name},
@@ -58,7 +58,7 @@ func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	several := hs.roster.several[have.ID]
 	if len(several) > 0 {
 		hs.block(model.Blocker{
-			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: hostField(want.Name) + "match",
+			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: hostField(want.Name) + "match",
 			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
@@ -72,7 +72,7 @@ func (hs *hosts) absent(want *spec.Host) {
 		return
 	}
 	wait := model.Wait{
-		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: hs.attendance.imageSince(),
+		Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Who: model.WhoUser, Since: hs.attendance.imageSince(),
 		For: want.Name + " to boot the discovery image and register", Next: hs.images.isoCommand(want.Name),
 	}
 	if want.Role == spec.Worker && hs.attendance.presentWorkers() >= hs.attendance.counts().requiredWorkers {
@@ -164,7 +164,7 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		return false
 	}
 	hs.block(model.Blocker{
-		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
+		Key: "host/" + want.Name + "/elsewhere", Scope: model.ScopeHost.Of(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
 		Field: hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true
@@ -184,7 +184,7 @@ func (hs *hosts) awaitReserved(want *spec.Host, wait model.Wait) {
 		return
 	}
 	hs.block(model.Blocker{
-		Key: "host/" + want.Name + "/reserved", Scope: model.HostScope(want.Name), Reason: "AgentNotFound", Cure: model.CurePerson,
+		Key: "host/" + want.Name + "/reserved", Scope: model.ScopeHost.Of(want.Name), Reason: "AgentNotFound", Cure: model.CurePerson,
 		Field: hostField(want.Name) + "match.agent", Message: want.Name + ": " + what, Remedy: remedy, Hosts: []string{want.Name},
 	})
 }

@@ -48,7 +48,7 @@ func (es *infraEnvs) forInstall() {
 			es.update(image, env)
 		case configured:
 			es.act(model.Action{
-				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
+				Key: "infraenv/" + image.Name + "/register", Scope: model.ScopeInfraEnv.Of(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
 				Target: es.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: es.images.changes(image),
 			})
 		}
@@ -84,7 +84,7 @@ func (es *infraEnvs) withdrawUnused() {
 
 func (es *infraEnvs) withdraw(env model.InfraEnv, reason string) {
 	es.act(model.Action{
-		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.InfraEnvScope(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.ScopeInfraEnv.Of(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: reason, Destructive: true,
 	})
 }
@@ -105,7 +105,7 @@ func (es *infraEnvs) poolOf(ref string) {
 		return
 	}
 	es.block(model.Blocker{
-		Key: "infraenv/ref", Scope: model.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
+		Key: "infraenv/ref", Scope: model.ScopeInfraEnv.Of(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
 		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "{get infraenvs}",
 	})
 }
@@ -120,14 +120,14 @@ func (es *infraEnvs) poolDrift(env *model.InfraEnv) {
 		}
 	}
 	for _, d := range setting.Differences(want, env.Settings) {
-		es.reportDrift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+		es.reportDrift(model.ScopeInfraEnv.Of(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
 
 // update brings an InfraEnv to what the file says. A change makes a new
 // image, which machines that booted the old one would have to boot again.
 func (es *infraEnvs) update(image model.InfraEnvPlan, env *model.InfraEnv) {
-	scope := model.InfraEnvScope(env.Name)
+	scope := model.ScopeInfraEnv.Of(env.Name)
 	update := model.Action{
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from " + es.desired.Source(), Settings: model.Settings{},
@@ -209,7 +209,7 @@ func (es *infraEnvs) rivalKept(d setting.Difference, env *model.InfraEnv) {
 		remedy = "undo the change, or " + remedy
 	}
 	es.block(model.Blocker{
-		Key: "infraenv/" + env.Name + "/rival", Scope: model.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
+		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, setting.Show(rival, env.Settings[rival])),
 		Remedy:  remedy,
 	})
@@ -252,11 +252,11 @@ func (es *infraEnvs) newImage(update model.Action) {
 // one would have to boot again.
 func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	booted := es.images.bootedFrom(env.ID)
-	if len(booted) == 0 || es.options.Reimage || es.resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
+	if len(booted) == 0 || es.options.Reimage || es.resent[string(model.ScopeInfraEnv.Of(env.Name))+model.ResendSuffix] {
 		return true
 	}
 	es.warn(model.Warning{
-		Key: "infraenv/" + env.Name + "/resend", Scope: model.InfraEnvScope(env.Name), Reason: "NewImageNeeded",
+		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
 		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
@@ -268,7 +268,7 @@ const renewAhead = 10 * time.Minute
 
 // usableImage makes an image usable that hosts have still to boot.
 func (es *infraEnvs) usableImage(env *model.InfraEnv) {
-	scope := model.InfraEnvScope(env.Name)
+	scope := model.ScopeInfraEnv.Of(env.Name)
 	switch {
 	case env.Image.State == model.ImageFailed:
 		es.block(model.Blocker{
@@ -333,7 +333,7 @@ func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.Inf
 	case env == nil:
 	case image.Alone != "":
 		es.block(model.Blocker{
-			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
+			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
 			Field:   hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
 			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
@@ -344,7 +344,7 @@ func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.Inf
 		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, es.images.unfit(image, es.images.infraEnv(image.Name)))
 	}
 	es.act(model.Action{
-		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: es.bindTo(),
+		Key: "infraenv/" + name + "/register", Scope: model.ScopeInfraEnv.Of(name), Kind: model.RegisterInfraEnv, Name: name, Target: es.bindTo(),
 		Reason: reason, Settings: image.Settings, Changes: es.images.changes(image),
 	})
 }

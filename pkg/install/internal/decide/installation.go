@@ -107,7 +107,7 @@ func (i *installation) failed() {
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
-			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.HostScope(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.ScopeHost.Of(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
 		})
 	}

@@ -112,14 +112,14 @@ func (in *installed) degradations() []model.Blocker {
 			lost = append(lost, why)
 			in.plan.Missing = append(in.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+in.roster.id(h), reasonHostFailed, model.HostScope(in.roster.id(h)), why, model.Command("logs host", name)+", then "+add)
+			wrong("host/"+in.roster.id(h), reasonHostFailed, model.ScopeHost.Of(in.roster.id(h)), why, model.Command("logs host", name)+", then "+add)
 		case h.Role == spec.Worker:
 			workers++
 		}
 	}
 	for i := range in.spec.Spec.Hosts {
 		if host := &in.spec.Spec.Hosts[i]; host.Role != spec.Worker && in.roster.ByName[host.Name] == nil {
-			wrong("host/"+host.Name, "HostMissing", model.HostScope(host.Name), host.Name+" is missing", add)
+			wrong("host/"+host.Name, "HostMissing", model.ScopeHost.Of(host.Name), host.Name+" is missing", add)
 		}
 	}
 	if short := in.attendance.counts().requiredWorkers - workers; short > 0 {

@@ -29,7 +29,7 @@ func (l *leftOut) remove() {
 		free = false
 	}
 	for _, h := range l.roster.leftOut {
-		name, scope := l.roster.Call(h), model.HostScope(l.roster.Call(h))
+		name, scope := l.roster.Call(h), model.ScopeHost.Of(l.roster.Call(h))
 		why, unwanted := l.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
 			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})

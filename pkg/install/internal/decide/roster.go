@@ -20,7 +20,7 @@ type roster struct {
 
 // waitFor is a wait for a host.
 func (r *roster) waitFor(h *model.Host, what string, who model.Who) model.Wait {
-	scope := model.HostScope(r.id(h))
+	scope := model.ScopeHost.Of(r.id(h))
 	return model.Wait{Key: string(scope) + "/" + strings.ReplaceAll(what, " ", "-"), Scope: scope, For: r.Call(h) + " " + what, Since: h.Since, Who: who}
 }
 

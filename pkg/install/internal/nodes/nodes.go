@@ -182,4 +182,4 @@ func pool(h Host) string {
 	return statuses.RoleWord(role)
 }
 
-func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
+func scopeOf(h Host) model.Scope { return model.ScopeNode.Of(h.Name) }

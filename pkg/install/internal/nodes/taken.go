@@ -197,7 +197,7 @@ func (a *obstacles) cardOfRecord(of *model.Host, mac string) bool {
 // Recorded is the blocker of a host of the file whose machine the service has installed for this
 // cluster under another name.
 func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field string) model.Blocker {
-	scope := model.NodeScope(want.Name)
+	scope := model.ScopeNode.Of(want.Name)
 	return model.Blocker{
 		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
 		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name, have.Label()),
