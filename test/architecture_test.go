@@ -436,8 +436,8 @@ func TestTrialCompiles(t *testing.T) {
 // others, a name of the first.
 func TestDecisionsReadDownwards(t *testing.T) {
 	uses := filesUsed(t, "../pkg/install/internal/decide")
-	if len(uses["decide.go"]) < 10 {
-		t.Fatalf("decide.go uses only %v", uses["decide.go"])
+	if len(uses["planner.go"]) < 20 {
+		t.Fatalf("planner.go uses only %v", uses["planner.go"])
 	}
 	var walk func(way []string)
 	done := map[string]bool{}
@@ -457,6 +457,30 @@ func TestDecisionsReadDownwards(t *testing.T) {
 	}
 	for file := range uses {
 		walk([]string{file})
+	}
+}
+
+// TestDecisionsAreDivided: no type of what decides has so many methods that it does more than one thing.
+func TestDecisionsAreDivided(t *testing.T) {
+	const most = 50
+	methods := map[string]int{}
+	for _, s := range sources(t) {
+		if s.test || s.pkg != "pkg/install/internal/decide" && s.pkg != "pkg/install/internal/nodes" {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[s.pkg+" "+strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*")]++
+			}
+		}
+	}
+	if methods["pkg/install/internal/decide collector"] == 0 {
+		t.Fatalf("no methods of the collector among %v", methods)
+	}
+	for name, count := range methods {
+		if count > most {
+			t.Errorf("%s has %d methods, at most %d: divide what it does", name, count, most)
+		}
 	}
 }
 

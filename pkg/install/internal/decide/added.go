@@ -12,115 +12,101 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// notInstalled refuses to add nodes to, or to remove them from, what is no cluster yet: to
-// install one is another command.
-func (p *planner) notInstalled() {
-	change := "added to"
-	if p.desired.Options.Remove != nil {
-		change = "removed from"
-	}
-	b := model.Blocker{
-		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
-	}
-	if p.cluster == nil {
-		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", p.full(), Op(p.desired))
-	} else {
-		b.Message += fmt.Sprintf("; %s is %s", p.full(), strings.ToLower(string(p.cluster.State)))
-	}
-	if p.spec.Existing() != "" { // which no cluster can be made of
-		b.Field, b.Remedy = "spec.cluster", "{get clusters}"
-	}
-	p.block(b)
+// added brings the hosts into an installed cluster that are not part of it.
+type added struct {
+	*collector
+	spec         *spec.Cluster
+	name         string
+	cluster      *model.Cluster
+	question     *nodes.Question
+	roster       *roster
+	members      *members
+	images       *images
+	checks       *checks
+	infraEnvs    *infraEnvs
+	boot         *boot
+	hostSettings *hostSettings
+	hostStates   *hostStates
+	hosts        *hosts
+	spokeNodes   *spokeNodes
 }
 
-// addNodes brings the hosts of the file that are not part of an installed
+// all brings the hosts of the file that are not part of an installed
 // cluster into it: each for itself, so that none waits for a slower one.
-func (p *planner) addNodes() {
-	unnamed := p.unnamedNodes()
-	again, told := p.registeredAgain()
-	alone := slices.DeleteFunc(p.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
+func (a *added) all() {
+	unnamed := a.members.unnamedNodes()
+	again, told := a.spokeNodes.registeredAgain()
+	alone := slices.DeleteFunc(a.members.leftAlone(), func(h *spec.Host) bool { return slices.Contains(again, h) })
 	left := slices.Concat(alone, again)
-	complete := !p.incomplete(left) && !unnamed.open()
-	p.recordedOtherwise(p.incomplete(nil))
-	defer p.markNodes()
-	if !(complete && len(p.newNodes()) == 0) && !p.spokeIsMeant() {
+	complete := !a.members.incomplete(left) && !unnamed.open()
+	a.spokeNodes.recordedOtherwise(a.members.incomplete(nil))
+	defer a.spokeNodes.mark()
+	if !(complete && len(a.members.newNodes()) == 0) && !a.spokeNodes.meant() {
 		return
 	}
-	if p.spokeAnswers() && !(complete && len(p.newNodes()) == 0) {
-		p.take(nodes.Approvers(p.question()))
+	if a.question.Answers() && !(complete && len(a.members.newNodes()) == 0) {
+		a.take(nodes.Approvers(a.question.About()))
 	}
 	if complete {
-		p.joinNodes()
-		p.accounts(alone, told)
+		a.spokeNodes.join()
+		a.accounts(alone, told)
 		return
 	}
-	cannot := p.cannotJoin(again)
-	if len(cannot) > 0 && !unnamed.open() && !p.incomplete(slices.Concat(cannot, left)) {
-		p.joinNodes()
-		p.accounts(alone, told)
+	cannot := a.spokeNodes.cannotJoin(again)
+	if len(cannot) > 0 && !unnamed.open() && !a.members.incomplete(slices.Concat(cannot, left)) {
+		a.spokeNodes.join()
+		a.accounts(alone, told)
 		return // nothing is begun for hosts that cannot be added
 	}
-	if p.cluster.State == model.ClusterInstalled {
-		p.act(model.Action{
-			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: p.cluster.ID, Name: p.name(),
+	if a.cluster.State == model.ClusterInstalled {
+		a.act(model.Action{
+			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: a.cluster.ID, Name: a.name,
 			Reason: "the cluster is installed and accepts no more hosts yet",
 		})
 		return
 	}
-	p.lateImages(unnamed.missing > 0)
-	p.held = !p.idle() || !p.unhindered()
+	a.infraEnvs.forAdded(unnamed.missing > 0)
+	a.boot.held = !a.idle() || !a.unhindered()
 	var failed []*model.Host
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		have := p.matches.ByName[want.Name]
+	for i := range a.spec.Spec.Hosts {
+		want := &a.spec.Spec.Hosts[i]
+		have := a.roster.ByName[want.Name]
 		if slices.Contains(left, want) || slices.Contains(cannot, want) {
 			continue
 		}
 		switch membershipOf(have) {
 		case outside:
-			p.awaitBoot(want, have)
+			a.awaitBoot(want, have)
 		case refused:
 			failed = append(failed, have)
 		case joining:
-			if !p.ambiguous(want, have) {
-				p.addNode(have, func() { p.configureHost(want, have) })
+			if !a.hosts.ambiguous(want, have) {
+				a.addNode(have, func() { a.hosts.configure(want, have) })
 			}
 		}
 	}
-	failed = append(failed, p.addUnnamed(unnamed)...)
-	p.strangers(unnamed)
-	p.newcomerChecks(again)
-	p.joinNodes()
-	p.accounts(alone, told)
-	p.notAdded(failed)
-}
-
-// incomplete reports whether a host of the file is not part of the cluster, beside those that are left alone.
-func (p *planner) incomplete(alone []*spec.Host) bool {
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		if membershipOf(p.matches.ByName[want.Name]) != member && !slices.Contains(alone, want) {
-			return true
-		}
-	}
-	return false
+	failed = append(failed, a.addUnnamed(unnamed)...)
+	a.strangers(unnamed)
+	a.newcomerChecks(again)
+	a.spokeNodes.join()
+	a.accounts(alone, told)
+	a.notAdded(failed)
 }
 
 // awaitBoot waits for a host to boot an image that the cluster still takes hosts from. The image itself is handled
 // elsewhere.
-func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
+func (a *added) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
 	case have == nil:
-		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name)})
+		a.hosts.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
-		p.leftOver(have)
+		a.hostStates.leftOver(have)
 		return
 	}
-	env := p.lateEnvOf(want.Name)
-	if env == nil || env.Image.State != model.ImageReady || have == nil && p.matchesAnother(want.Name) {
+	env := a.images.lateEnvOf(want.Name)
+	if env == nil || env.Image.State != model.ImageReady || have == nil && a.roster.matchesAnother(want.Name) {
 		return
 	}
 	again := ""
@@ -133,75 +119,172 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		Next: model.Command("download iso --infra-env", env.Name),
 	}
 	if have == nil {
-		p.awaitMachine(want, wait)
+		a.hosts.awaitMachine(want, wait)
 		return
 	}
-	if !p.bootByService(want, wait) && !p.bootByBMC(want, wait) {
-		p.wait(wait)
+	if !a.boot.byService(want, wait) && !a.boot.byBMC(want, wait) {
+		a.wait(wait)
 	}
 }
 
 // newcomerChecks explains what blocks hosts that are to be added. The checks of the cluster itself were those of its
 // install. Hosts that are nodes already are not among them.
-func (p *planner) newcomerChecks(again []*spec.Host) {
+func (a *added) newcomerChecks(again []*spec.Host) {
 	var newcomers []*model.Host
-	for _, h := range p.matches.Part {
-		if h.Day2 && h.State == model.HostBlocked && p.matches.Names[h.ID] != "" && !slices.Contains(again, p.spec.Host(p.matches.Names[h.ID])) {
+	for _, h := range a.roster.Part {
+		if h.Day2 && h.State == model.HostBlocked && a.roster.Names[h.ID] != "" && !slices.Contains(again, a.spec.Host(a.roster.Names[h.ID])) {
 			newcomers = append(newcomers, h)
 		}
 	}
-	alone := *p
-	alone.cluster = nil
-	p.causes(alone.explain(newcomers))
+	a.checks.report(a.checks.explain(newcomers, nil))
 }
 
 // notAdded ends the run once nothing is left but hosts that could not be added.
-func (p *planner) notAdded(failed []*model.Host) {
+func (a *added) notAdded(failed []*model.Host) {
 	var reasons, names []string
 	for _, h := range failed {
-		p.runningHost(h)
-		names = append(names, p.hostName(h))
-		reasons = append(reasons, fmt.Sprintf("%s: %s", p.hostName(h), cmp.Or(h.StatusInfo, h.Status)))
+		a.hostStates.running(h)
+		names = append(names, a.roster.Call(h))
+		reasons = append(reasons, fmt.Sprintf("%s: %s", a.roster.Call(h), cmp.Or(h.StatusInfo, h.Status)))
 	}
-	if len(failed) > 0 && p.idle() && p.unhindered() && len(p.plan.Waits) == 0 {
-		p.plan.Missing = names
-		p.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
+	if len(failed) > 0 && a.atRest() {
+		a.plan.Missing = names
+		a.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
 			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
 		return
 	}
-	p.otherwise("the service to check the hosts that are to be added")
+	a.otherwise("the service to check the hosts that are to be added", a.cluster.StatusSince)
 }
 
-// allAdded ends the run: every host of the file is part of the cluster, as far
-// as the service can see.
-func (p *planner) allAdded() {
-	p.plan.Missing = nil
-	for _, b := range p.degradations() {
-		p.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", p.name())})
+// addNode brings a host that has registered a step further. configure makes it
+// what the file says, and names the disks that will be written over once there
+// is nothing left to change.
+func (a *added) addNode(h *model.Host, configure func()) {
+	switch h.State {
+	case model.HostPreparing, model.HostInstalling:
+		a.hostStates.running(h)
+		return
 	}
-	for _, h := range p.matches.Part {
-		ours := p.matches.Names[h.ID] != "" || p.spec.Existing() == "" && p.spec.Spec.AcceptUnknownHosts // else another file may have added it
-		if h.Day2 && membershipOf(h) == member && ours {
-			p.plan.Added = append(p.plan.Added, p.hostName(h))
+	if a.images.runsOldImage(h) {
+		a.hostStates.bootNewImage(h)
+		return
+	}
+	if !a.hostStates.usable(h) {
+		return
+	}
+	actions, blockers := len(a.plan.Actions), len(a.plan.Blockers)
+	configure()
+	if h.State != model.HostReady || !h.Inventory.Known || len(a.plan.Actions) > actions || len(a.plan.Blockers) > blockers {
+		return
+	}
+	if approved(h) {
+		a.wait(a.roster.waitFor(h, "to start installing", model.WhoService))
+		return
+	}
+	scope := model.ScopeHost.Of(a.roster.id(h))
+	install := model.Action{
+		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: a.roster.Call(h),
+		Reason: "the host is ready to be added", Destructive: true,
+	}
+	if asksApproval(h) {
+		install.Settings = model.Settings{model.SettingApproved: model.ValueOf(true)}
+	}
+	a.act(install)
+}
+
+// accounts names the hosts that are left alone, since it is not known whether they
+// are part of the control plane. It does so while the others go on,
+// and the run ends once there is nothing else to do. It does the same for hosts that are nodes and
+// have registered again.
+func (a *added) accounts(alone []*spec.Host, again nodes.Answer) {
+	cure := model.CureNow
+	if !a.atRest() {
+		cure = model.CurePerson
+	}
+	for i := range again.Blockers {
+		again.Blockers[i].Cure = cure
+	}
+	a.take(again)
+	for _, want := range alone {
+		what := "the control plane"
+		if want.Role == spec.Arbiter {
+			what = "the arbiter"
+		}
+		a.block(model.Blocker{
+			Key: "host/" + want.Name + "/record", Scope: model.ScopeHost.Of(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
+			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
+			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
+			Remedy:  a.unlessMember(),
+		})
+	}
+}
+
+// unlessMember is what to do about a host that may be part of the control plane.
+func (a *added) unlessMember() model.Advice {
+	if a.spec.ByFlags() {
+		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with --accept-control-plane"
+	}
+	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}"
+}
+
+// addUnnamed brings those that are taken a step further, and says which failed.
+func (a *added) addUnnamed(u unnamedNodes) (failed []*model.Host) {
+	for _, h := range u.take {
+		if membershipOf(h) == refused {
+			failed = append(failed, h)
+			continue
+		}
+		a.addNode(h, func() {
+			if h.State == model.HostReady {
+				a.hostSettings.wipes(a.roster.Call(h), h)
+			}
+		})
+	}
+	missing := u.missing
+	for _, h := range a.roster.pool {
+		if missing > 0 && h.State == model.HostUnbound && h.Inventory.Known && h.Status == "known-unbound" {
+			a.hostStates.bind(h)
+			missing--
 		}
 	}
-	switch {
-	case len(p.plan.Ready) > 0:
-		p.allReady()
-	case len(p.plan.Added) > 0 && (p.spec.Imported() || p.spec.OnlyAdds() && !p.cluster.Kubeconfig):
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
-	case len(p.plan.Added) == 0:
-		p.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", p.kubeconfigFlag()))
-	case !p.observed.Results.Kubeconfig:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Command("download kubeconfig", p.name()))
-	default:
-		p.end(model.VerdictInstalled, addedText(p.plan.Added), model.Advicef(
-			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", p.kubeconfigFlag()))
+	if env := a.images.lateEnvOf(""); missing > 0 && env != nil && env.Image.State == model.ImageReady {
+		a.wait(model.Wait{
+			Key: "hosts/register", Scope: model.ScopeCluster, Who: model.WhoUser, Since: env.Created,
+			For:  fmt.Sprintf("%d more hosts to boot the discovery image %s and register", missing, env.Name),
+			Next: model.Command("download iso --infra-env", env.Name),
+		})
+	}
+	return failed
+}
+
+// strangers reports machines that registered and are not to be added. Hosts are installed one by one, so that these
+// hold up none of the others.
+func (a *added) strangers(u unnamedNodes) {
+	for _, h := range u.leave {
+		if !h.Inventory.Known && h.State != model.HostDisconnected {
+			a.wait(model.Wait{
+				Key: "host/" + h.ID + "/inventory", Scope: model.ScopeHost.Of(h.ID), Since: h.Registered, Who: model.WhoMachine,
+				For: "the inventory of a new host, to see which one it is",
+			})
+			continue
+		}
+		a.warn(model.Warning{
+			Key: "host/" + h.ID + "/unknown", Scope: model.ScopeHost.Of(h.ID), Reason: "UnknownHost",
+			Message: h.Label() + " registered, but " + a.question.Desired.Source() + " does not name it; it is left alone",
+			Next:    a.addToo(h),
+		})
 	}
 }
 
-// addedText says what is known of nodes that were added, and what is not: the
-// service's knowledge ends with the reboot.
-func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.Few(nodes))
+// addToo is how a host is added as well that was left alone. It may be the next that a person adds, so that its record
+// is only deleted where the file names all hosts.
+func (a *added) addToo(h *model.Host) model.Advice {
+	if !a.spec.ByFlags() {
+		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
+	}
+	mac := "MAC"
+	if cards := h.Inventory.Interfaces; len(cards) > 0 {
+		mac = cmp.Or(cards[0].MAC, mac)
+	}
+	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(a.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
 }

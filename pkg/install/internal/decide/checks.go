@@ -15,16 +15,31 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (p *planner) explain(hosts []*model.Host) diagnose.Report {
-	ignored := p.spec.Spec.IgnoreValidations
+// checks says what the failing checks of the service come from, and who can cure that.
+type checks struct {
+	*collector
+	spec       *spec.Cluster
+	name       string
+	since      map[string]time.Time // a check has had its status
+	now        time.Time
+	cluster    *model.Cluster
+	only       string
+	explains   bool
+	roster     *roster
+	attendance *attendance
+}
+
+// explain makes few causes of the failing checks of hosts, and of a cluster unless that is nil.
+func (c *checks) explain(hosts []*model.Host, cluster *model.Cluster) diagnose.Report {
+	ignored := c.spec.Spec.IgnoreValidations
 	in := diagnose.Input{
-		Registered: len(hosts), Expected: p.counts().total(),
-		Roles:          diagnose.Roles{Wanted: p.counts().controlPlane},
+		Registered: len(hosts), Expected: c.attendance.counts().total(),
+		Roles:          diagnose.Roles{Wanted: c.attendance.counts().controlPlane},
 		IgnoredCluster: ignored.Cluster, IgnoredHosts: ignored.Hosts,
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
-	if p.cluster != nil {
-		in.Checks = p.checks(in.Checks, catalogue.SubjectCluster, nil, p.cluster.Validations)
+	if cluster != nil {
+		in.Checks = c.failing(in.Checks, catalogue.SubjectCluster, nil, cluster.Validations)
 	}
 	for _, h := range hosts {
 		switch h.Role {
@@ -37,7 +52,7 @@ func (p *planner) explain(hosts []*model.Host) diagnose.Report {
 		default:
 			in.Roles.Auto++
 		}
-		in.Checks = p.checks(in.Checks, catalogue.SubjectHost, h, h.Validations)
+		in.Checks = c.failing(in.Checks, catalogue.SubjectHost, h, h.Validations)
 	}
 	return diagnose.Explain(in)
 }
@@ -58,10 +73,10 @@ func openChecks(hosts []*model.Host) int {
 // usableDisk is the check of a host that says of its disks only that they have reasons.
 const usableDisk = "has-min-valid-disks"
 
-func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
+func (c *checks) failing(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
 	name, id := "", ""
 	if h != nil {
-		name, id = p.hostName(h), h.ID
+		name, id = c.roster.Call(h), h.ID
 	}
 	for i := range list {
 		v := &list[i]
@@ -74,7 +89,7 @@ func (p *planner) checks(to []diagnose.Check, subject catalogue.Subject, h *mode
 		}
 		to = append(to, diagnose.Check{
 			Subject: subject, Host: name, ID: v.ID, Category: v.Category, Status: v.Status, Message: message,
-			Seen: p.evaluationsOf(id, v),
+			Seen: c.evaluationsOf(id, v),
 		})
 	}
 	return to
@@ -86,65 +101,73 @@ const evaluation = 20 * time.Second
 
 // evaluationsOf is in how many evaluations in a row a check has had its status. Without
 // memory it has had it for long.
-func (p *planner) evaluationsOf(hostID string, v *model.Validation) int {
-	if p.memory.Checks == nil {
+func (c *checks) evaluationsOf(hostID string, v *model.Validation) int {
+	if c.since == nil {
 		return diagnose.Settled
 	}
-	since, known := p.memory.Checks[v.Key(hostID)]
+	since, known := c.since[v.Key(hostID)]
 	if !known {
 		return 1
 	}
-	return 1 + int(p.now.Sub(since)/evaluation)
+	return 1 + int(c.now.Sub(since)/evaluation)
 }
 
-// clusterChecks explains the validations that block the install.
-func (p *planner) clusterChecks() {
-	ready := p.cluster.State == model.ClusterReady
-	if ready && !p.explains {
+// ofCluster explains the validations that block the install.
+func (c *checks) ofCluster() {
+	ready := c.cluster.State == model.ClusterReady
+	if ready && !c.explains {
 		return
 	}
 	// What is wrong with hosts that are left out may be why something of the cluster fails.
-	report := p.explain(slices.Concat(p.matches.Part, p.matches.leftOut))
+	report := c.explain(slices.Concat(c.roster.Part, c.roster.leftOut), c.cluster)
 	if ready { // what fails now did not hold it up
 		report.Causes, report.Waits = nil, nil
 	}
-	p.causes(report)
+	c.report(report)
 }
 
-// causes makes a blocker of each cause that blocks, a wait of each cause that passes, and keeps apart the causes that
+// report makes a blocker of each cause that blocks, a wait of each cause that passes, and keeps apart the causes that
 // hold nothing up.
-func (p *planner) causes(report diagnose.Report) {
-	if p.only != "" {
-		report = report.Of(p.only)
+func (c *checks) report(report diagnose.Report) {
+	if c.only != "" {
+		report = report.Of(c.only)
 	}
 	for _, cause := range report.Causes {
-		if !p.silent(cause) && !p.differ(cause) {
-			p.block(p.causeBlocker(cause))
+		if !c.silent(cause) && !c.differ(cause) {
+			c.block(c.blocker(cause))
 		}
 	}
 	for _, cause := range report.Waits {
-		if cause.Pass == diagnose.PassHosts || p.silent(cause) || p.differ(cause) {
+		if cause.Pass == diagnose.PassHosts || c.silent(cause) || c.differ(cause) {
 			continue // the hosts themselves are named
 		}
-		p.wait(model.Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: model.WhoService})
+		c.wait(model.Wait{Key: causeKey(cause), Scope: causeScope(cause), For: "the service: " + causeText(cause), Who: model.WhoService})
 	}
 	for _, cause := range report.Warnings {
-		p.plan.Checks = append(p.plan.Checks, model.Warning{
-			Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: p.advice(cause.Remedy, cause.Hosts),
+		c.plan.Checks = append(c.plan.Checks, model.Warning{
+			Key: causeKey(cause), Scope: causeScope(cause), Reason: cause.ID, Message: causeText(cause), Next: c.advice(cause.Remedy, cause.Hosts),
 		})
 	}
 }
 
+// reportOf reports what fails of one host, or because of it.
+func (c *checks) reportOf(h *model.Host) {
+	alone, of := *c, *c.roster
+	of.Part, of.leftOut = []*model.Host{h}, nil
+	alone.roster, alone.only = &of, of.Call(h)
+	alone.report(alone.explain(of.Part, c.cluster))
+}
+
 // silent reports whether a cause is already reported elsewhere: a cause that concerns only hosts that do not answer or
 // are left out, or the cause that not all hosts are ready.
-func (p *planner) silent(cause diagnose.Cause) bool {
+func (c *checks) silent(cause diagnose.Cause) bool {
 	if len(cause.Hosts) == 0 {
-		return cause.ID == diagnose.AllHosts && len(p.matches.leftOut) > 0
+		return cause.ID == diagnose.AllHosts && len(c.roster.leftOut) > 0
 	}
 	for _, name := range cause.Hosts {
-		named := func(h *model.Host) bool { return p.hostName(h) == name }
+		named := func(h *model.Host) bool { return c.roster.Call(h) == name }
 		mute := func(h *model.Host) bool { return named(h) && h.State == model.HostDisconnected }
-		if !slices.ContainsFunc(p.matches.Part, mute) && !slices.ContainsFunc(p.matches.leftOut, named) {
+		if !slices.ContainsFunc(c.roster.Part, mute) && !slices.ContainsFunc(c.roster.leftOut, named) {
 			return false
 		}
 	}
@@ -166,20 +189,20 @@ func ofNetworks(validation string) bool {
 }
 
 // differ reports whether a cause follows from networks that differ, which are reported in terms of the file.
-func (p *planner) differ(cause diagnose.Cause) bool {
+func (c *checks) differ(cause diagnose.Cause) bool {
 	told := func(b model.Blocker) bool { return b.Reason == reasonNetworks }
-	return ofNetworks(cause.ID) && slices.ContainsFunc(p.plan.Blockers, told)
+	return ofNetworks(cause.ID) && slices.ContainsFunc(c.plan.Blockers, told)
 }
 
 // ReasonValidation is the reason of blockers that are failing checks.
 const ReasonValidation = "ValidationFails"
 
-func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
+func (c *checks) blocker(cause diagnose.Cause) model.Blocker {
 	b := model.Blocker{
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
 		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
-		Validations: []string{cause.ID}, Usual: cause.Usual, Check: p.advice(cause.Check, cause.Hosts), Certain: cause.ID == catalogue.SpecSynced,
-		Remedy: p.advice(cmp.Or(cause.Remedy, model.Command("explain validation", cause.ID)), cause.Hosts),
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: c.advice(cause.Check, cause.Hosts), Certain: cause.ID == catalogue.SpecSynced,
+		Remedy: c.advice(cmp.Or(cause.Remedy, model.Command("explain validation", cause.ID)), cause.Hosts),
 	}
 	if cause.Cure == catalogue.CureFile {
 		b.Cure = model.CureFile
@@ -198,8 +221,8 @@ func (p *planner) causeBlocker(cause diagnose.Cause) model.Blocker {
 }
 
 // advice is a text of the catalogue with the names of what it is about.
-func (p *planner) advice(text model.Advice, hosts []string) model.Advice {
-	return catalogue.Fill(text, catalogue.Names{Cluster: p.name(), Hosts: hosts})
+func (c *checks) advice(text model.Advice, hosts []string) model.Advice {
+	return catalogue.Fill(text, catalogue.Names{Cluster: c.name, Hosts: hosts})
 }
 
 func causeKey(cause diagnose.Cause) string {

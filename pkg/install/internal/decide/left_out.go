@@ -6,28 +6,40 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// leaveOut removes hosts from the cluster that it is installed without, once nothing else blocks the start: until then
+// leftOut takes hosts out of the cluster that it is installed without.
+type leftOut struct {
+	*collector
+	options    *model.Options
+	spec       *spec.Cluster
+	cluster    *model.Cluster
+	roster     *roster
+	checks     *checks
+	hostStates *hostStates
+}
+
+// remove removes hosts from the cluster that it is installed without, once nothing else blocks the start: until then
 // they may still become ready and take part. A service installs each host of a cluster, and no cluster with one that is
 // not ready.
-func (p *planner) leaveOut() {
-	free := p.idle() && p.unhindered() && !p.spec.Spec.Hold
-	if _, held := p.cluster.Held(); held {
+func (l *leftOut) remove() {
+	free := l.idle() && l.unhindered() && !l.spec.Spec.Hold
+	if _, held := l.cluster.Held(); held {
 		free = false
 	}
-	for _, h := range p.matches.leftOut {
-		name, scope := p.hostName(h), model.ScopeHost.Of(p.hostName(h))
-		why, unwanted := p.desired.Options.Unwanted[name]
+	for _, h := range l.roster.leftOut {
+		name, scope := l.roster.Call(h), model.ScopeHost.Of(l.roster.Call(h))
+		why, unwanted := l.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
-			p.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
+			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
 			continue
 		}
 		next := model.Advice("")
 		if !unwanted {
-			why, next = p.against(h)
+			why, next = l.against(h)
 		}
-		p.warn(model.Warning{Key: "host/" + name + "/left-out/" + h.ID, Scope: scope, Reason: model.ReasonLeftOut, Message: why, Next: next})
+		l.warn(model.Warning{Key: "host/" + name + "/left-out/" + h.ID, Scope: scope, Reason: model.ReasonLeftOut, Message: why, Next: next})
 		if !free {
 			continue
 		}
@@ -38,23 +50,22 @@ func (p *planner) leaveOut() {
 		if h.Reserved != "" { // it waits in its pool
 			a.Kind, a.Destructive = model.ReturnHost, false
 		}
-		p.act(a)
+		l.act(a)
 	}
 }
 
 // against is what is wrong with a host, and the first advice on it.
-func (p *planner) against(h *model.Host) (why string, next model.Advice) {
-	alone := *p
-	alone.plan, alone.only = model.Plan{}, p.hostName(h)
-	alone.matches.Part, alone.matches.leftOut = []*model.Host{h}, nil
-	alone.usable(h)
-	alone.causes(alone.explain(alone.matches.Part))
+func (l *leftOut) against(h *model.Host) (why string, next model.Advice) {
+	alone := l.apart(func() {
+		l.hostStates.usable(h)
+		l.checks.reportOf(h)
+	})
 	var texts []string
-	for _, b := range alone.plan.Blockers {
+	for _, b := range alone.Blockers {
 		texts, next = append(texts, b.Message), cmp.Or(next, b.Remedy)
 	}
-	for _, c := range alone.plan.Checks { // which are not known to hold anything up, and do
-		if len(alone.plan.Blockers) == 0 {
+	for _, c := range alone.Checks { // which are not known to hold anything up, and do
+		if len(alone.Blockers) == 0 {
 			texts, next = append(texts, c.Message), cmp.Or(next, c.Next)
 		}
 	}

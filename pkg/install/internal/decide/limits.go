@@ -13,38 +13,50 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
+// limits says whether a loop ends with the plan.
+type limits struct {
+	*collector
+	desired  *model.Desired
+	options  *model.Options
+	name     string
+	full     string
+	observed *model.Observed
+	memory   model.Memory
+	roster   *roster
+}
+
 // fileWithin is how long a failing check that only the file can cure is waited for:
 // many fail for a while and pass.
 const fileWithin = 5 * time.Minute
 
-// limit reports whether a loop ends with this plan, and if not, when it would. What begins to stand, or to be waited
+// apply reports whether a loop ends with this plan, and if not, when it would. What begins to stand, or to be waited
 // for, counts from when the loop first saw it, or from the service's own date where that is later.
-func (p *planner) limit() {
-	plan := &p.plan
+func (l *limits) apply() {
+	plan := &l.plan
 	if code, ended := EndCode(plan.Verdict); ended {
 		if code != 0 {
-			plan.Fault = p.fault(code, plan.Message, plan.Next)
+			plan.Fault = l.fault(code, plan.Message, plan.Next)
 		}
 		return
 	}
-	if total := p.desired.Options.Timeout; total > 0 && !p.memory.Began.IsZero() && p.reached(p.memory.Began.Add(total)) {
-		plan.Fault = OutOfTime(p.desired, p.observed, plan, p.memory, fmt.Sprintf("not done after %s", total))
+	if total := l.options.Timeout; total > 0 && !l.memory.Began.IsZero() && l.reached(l.memory.Began.Add(total)) {
+		plan.Fault = OutOfTime(l.desired, l.observed, plan, l.memory, fmt.Sprintf("not done after %s", total))
 		return
 	}
 	for i := range plan.Blockers {
 		b := &plan.Blockers[i]
-		if b.Cure == model.CureAnswer && p.othersGoOn(b) {
+		if b.Cure == model.CureAnswer && l.othersGoOn(b) {
 			continue
 		}
-		if code, within, ends := p.patience(b.Cure); ends && p.over(b.Key, b.Since, within) {
-			plan.Fault = p.blockedFault(b, code)
+		if code, within, ends := l.patience(b.Cure); ends && l.over(b.Key, b.Since, within) {
+			plan.Fault = l.blockedFault(b, code)
 			return
 		}
 	}
 	for i := range plan.Waits {
 		w := &plan.Waits[i]
-		if w.Who == model.WhoUser && w.Until.IsZero() && p.desired.Options.UserTimeout > 0 && p.over(w.StandingKey(), w.Since, p.desired.Options.UserTimeout) {
-			plan.Fault = p.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", p.desired.Options.UserTimeout, w.For), waitAdvice(w, p.name()))
+		if w.Who == model.WhoUser && w.Until.IsZero() && l.options.UserTimeout > 0 && l.over(w.StandingKey(), w.Since, l.options.UserTimeout) {
+			plan.Fault = l.fault(model.CodeNeedsUser, fmt.Sprintf("waited %s for %s", l.options.UserTimeout, w.For), waitAdvice(w, l.name))
 			return
 		}
 	}
@@ -66,7 +78,7 @@ func EndCode(v model.Verdict) (code model.Code, ended bool) {
 }
 
 // patience is how long a blocker is waited for, and with which code it ends a loop.
-func (p *planner) patience(cure model.Cure) (code model.Code, within time.Duration, ends bool) {
+func (l *limits) patience(cure model.Cure) (code model.Code, within time.Duration, ends bool) {
 	switch cure {
 	case model.CureNow:
 		return model.CodeInput, 0, true
@@ -83,46 +95,46 @@ func (p *planner) patience(cure model.Cure) (code model.Code, within time.Durati
 	case model.CureAnswer:
 		return model.CodeNeedsUser, 0, true
 	case model.CurePerson:
-		return model.CodeNeedsUser, p.desired.Options.UserTimeout, p.desired.Options.UserTimeout > 0
+		return model.CodeNeedsUser, l.options.UserTimeout, l.options.UserTimeout > 0
 	}
 	return 0, 0, false
 }
 
 // othersGoOn reports whether the loop makes progress with something else than what a blocker is about: an action, also
 // one that is to be tried again, a wait, or a person who may still help another host.
-func (p *planner) othersGoOn(b *model.Blocker) bool {
-	if refusal := p.memory.RefusalOf(p.plan); !p.idle() || refusal != nil && !refusal.Permanent {
+func (l *limits) othersGoOn(b *model.Blocker) bool {
+	if refusal := l.memory.RefusalOf(l.plan); !l.idle() || refusal != nil && !refusal.Permanent {
 		return true
 	}
 	another := func(s model.Scope) bool { return s.Host() != b.Scope.Host() }
-	return slices.ContainsFunc(p.plan.Waits, func(w model.Wait) bool { return another(w.Scope) }) ||
-		p.desired.Options.UserTimeout > 0 && slices.ContainsFunc(p.plan.Blockers, func(other model.Blocker) bool {
+	return slices.ContainsFunc(l.plan.Waits, func(w model.Wait) bool { return another(w.Scope) }) ||
+		l.options.UserTimeout > 0 && slices.ContainsFunc(l.plan.Blockers, func(other model.Blocker) bool {
 			return other.Cure == model.CurePerson && another(other.Scope)
 		})
 }
 
 // over reports whether something has stood for too long.
-func (p *planner) over(key string, since time.Time, within time.Duration) bool {
-	first := cmp.Or(p.memory.Standing[key], p.memory.LastObserved)
-	if own := since.Add(-p.memory.Ahead); own.After(first) {
+func (l *limits) over(key string, since time.Time, within time.Duration) bool {
+	first := cmp.Or(l.memory.Standing[key], l.memory.LastObserved)
+	if own := since.Add(-l.memory.Ahead); own.After(first) {
 		first = own
 	}
-	return p.reached(first.Add(within))
+	return l.reached(first.Add(within))
 }
 
 // reached reports whether a limit is reached, and keeps the nearest one that is not.
-func (p *planner) reached(limit time.Time) bool {
-	if !p.memory.LastObserved.Before(limit) {
+func (l *limits) reached(limit time.Time) bool {
+	if !l.memory.LastObserved.Before(limit) {
 		return true
 	}
-	if p.plan.Deadline.IsZero() || limit.Before(p.plan.Deadline) {
-		p.plan.Deadline = limit
+	if l.plan.Deadline.IsZero() || limit.Before(l.plan.Deadline) {
+		l.plan.Deadline = limit
 	}
 	return false
 }
 
-func (p *planner) fault(code model.Code, message string, next model.Advice) *model.Fault {
-	return &model.Fault{Code: code, Op: Op(p.desired), On: p.full(), Err: errors.New(message), Next: OrGiveUp(next, p.observed, &p.plan)}
+func (l *limits) fault(code model.Code, message string, next model.Advice) *model.Fault {
+	return &model.Fault{Code: code, Op: Op(l.desired), On: l.full, Err: errors.New(message), Next: OrGiveUp(next, l.observed, &l.plan)}
 }
 
 // OrGiveUp is advice with how what has begun of a removal is taken back.
@@ -147,18 +159,18 @@ func Op(d *model.Desired) string {
 // blockedFault is the end of a loop with a blocker, or with the first of those that a person has to solve: others may
 // have been seen before it, as its consequences, since hosts miss a machine's answers before the service calls it
 // disconnected.
-func (p *planner) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
-	all := p.plan.Blockers
+func (l *limits) blockedFault(b *model.Blocker, code model.Code) *model.Fault {
+	all := l.plan.Blockers
 	if b.Cure == model.CurePerson {
 		b = &all[slices.IndexFunc(all, func(b model.Blocker) bool { return b.Cure == model.CurePerson })]
 	}
 	message := b.Message
 	if b.Field != "" {
-		if file, line, column := p.whole.Position(fieldByIndex(p.whole, b)); line > 0 {
+		if file, line, column := l.roster.whole.Position(fieldByIndex(l.roster.whole, b)); line > 0 {
 			message = fmt.Sprintf("%s (%s:%d:%d: %s)", message, file, line, column, b.Field)
 		}
 	}
-	return p.fault(code, message+besides(b, all), b.Remedy)
+	return l.fault(code, message+besides(b, all), b.Remedy)
 }
 
 // fieldByIndex is a blocker's field with hosts by their index instead of their name,

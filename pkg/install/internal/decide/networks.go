@@ -7,35 +7,47 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// networks compares the addresses and networks of the file with those that the hosts have. It is
+// networks compares the addresses and networks of the file with those that the hosts have.
+type networks struct {
+	*collector
+	spec       *spec.Cluster
+	hosts      []model.Host
+	cluster    *model.Cluster
+	only       string
+	roster     *roster
+	attendance *attendance
+}
+
+// compare compares the addresses and networks of the file with those that the hosts have. It is
 // certain as soon as their inventories are there: the service takes minutes to say so, in its own terms.
-func (p *planner) networks() {
-	if p.only != "" || p.cluster.State == model.ClusterReady && !p.movesVIPs() {
+func (ns *networks) compare() {
+	if ns.only != "" || ns.cluster.State == model.ClusterReady && !ns.movesVIPs() {
 		return // the service knows better
 	}
-	have := p.networksOfHosts()
+	have := ns.ofHosts()
 	if len(have) == 0 {
 		return
 	}
-	machine := p.settingOrFile(model.SettingMachineNetworks, p.spec.Spec.Network.Machine)
-	outside, field := p.vipsOutside(have)
+	machine := ns.settingOrFile(model.SettingMachineNetworks, ns.spec.Spec.Network.Machine)
+	outside, field := ns.vipsOutside(have)
 	remedy := model.Advice("set spec.network.vips to unused addresses of a network that the hosts have")
 	switch {
 	case outside != "" && len(machine) > 0:
 		outside += "; spec.network.machine is " + strings.Join(machine, " and ")
 		remedy += ", and spec.network.machine to that network"
 	case outside == "":
-		outside, field = p.machineOutside(have, machine)
+		outside, field = ns.machineOutside(have, machine)
 		remedy = "set spec.network.machine to a network that the host has"
 	}
 	if outside == "" {
 		return
 	}
-	p.block(model.Blocker{
+	ns.block(model.Blocker{
 		Key: "cluster/networks", Scope: model.ScopeCluster, Reason: reasonNetworks, Cure: model.CureFile, Field: field,
 		Message: fmt.Sprintf("%s; the hosts have %s", outside, said(have)),
 		Remedy:  remedy + "; or give the hosts addresses of that network, and boot them again",
@@ -48,13 +60,13 @@ type hostNetwork struct {
 	hosts  []string
 }
 
-// networksOfHosts are the networks of the control plane hosts, which have to hold the virtual addresses.
+// ofHosts are the networks of the control plane hosts, which have to hold the virtual addresses.
 // There are none while a host, or an inventory, is missing.
-func (p *planner) networksOfHosts() (have []hostNetwork) {
-	if _, enough := p.enoughHosts(); !enough {
+func (ns *networks) ofHosts() (have []hostNetwork) {
+	if _, enough := ns.attendance.enoughHosts(); !enough {
 		return nil
 	}
-	for _, h := range p.matches.Part {
+	for _, h := range ns.roster.Part {
 		if h.Role == spec.Worker {
 			continue
 		}
@@ -66,7 +78,7 @@ func (p *planner) networksOfHosts() (have []hostNetwork) {
 			if i < 0 {
 				have, i = append(have, hostNetwork{prefix: prefix}), len(have)
 			}
-			if name := p.hostName(h); !slices.Contains(have[i].hosts, name) {
+			if name := ns.roster.Call(h); !slices.Contains(have[i].hosts, name) {
 				have[i].hosts = append(have[i].hosts, name)
 			}
 		}
@@ -96,9 +108,9 @@ func said(have []hostNetwork) string {
 }
 
 // vipsOutside says which virtual addresses of the file are in none of the networks.
-func (p *planner) vipsOutside(have []hostNetwork) (text, field string) {
-	network := p.spec.Spec.Network
-	if slices.Contains(p.settingOrFile(model.SettingLoadBalancer, []string{string(network.LoadBalancer)}), string(spec.UserManaged)) {
+func (ns *networks) vipsOutside(have []hostNetwork) (text, field string) {
+	network := ns.spec.Spec.Network
+	if slices.Contains(ns.settingOrFile(model.SettingLoadBalancer, []string{string(network.LoadBalancer)}), string(spec.UserManaged)) {
 		return "", ""
 	}
 	var outside []string
@@ -107,7 +119,7 @@ func (p *planner) vipsOutside(have []hostNetwork) (text, field string) {
 		key   model.Setting
 		given []string
 	}{{"the API address", model.SettingAPIVIPs, network.VIPs.API}, {"the ingress address", model.SettingIngressVIPs, network.VIPs.Ingress}} {
-		for _, address := range p.settingOrFile(of.key, of.given) {
+		for _, address := range ns.settingOrFile(of.key, of.given) {
 			ip, err := netip.ParseAddr(address)
 			if err != nil || slices.ContainsFunc(have, func(n hostNetwork) bool { return n.prefix.Contains(ip) }) {
 				continue
@@ -133,8 +145,8 @@ func (p *planner) vipsOutside(have []hostNetwork) (text, field string) {
 
 // machineOutside says which machine networks of a single node, which has no virtual addresses, the
 // host has no address in.
-func (p *planner) machineOutside(have []hostNetwork, machine []string) (text, field string) {
-	if !p.spec.SingleNode() {
+func (ns *networks) machineOutside(have []hostNetwork, machine []string) (text, field string) {
+	if !ns.spec.SingleNode() {
 		return "", ""
 	}
 	for _, network := range machine {
@@ -148,12 +160,12 @@ func (p *planner) machineOutside(have []hostNetwork, machine []string) (text, fi
 }
 
 // settingOrFile is what the file says, or else what the service holds.
-func (p *planner) settingOrFile(key model.Setting, file []string) []string {
+func (ns *networks) settingOrFile(key model.Setting, file []string) []string {
 	if len(file) > 0 && file[0] != "" {
 		return file
 	}
 	var list []string
-	if value, said := p.cluster.Settings[key]; said {
+	if value, said := ns.cluster.Settings[key]; said {
 		if value.Decode(&list) == nil && len(list) > 0 {
 			return list
 		}
@@ -163,4 +175,77 @@ func (p *planner) settingOrFile(key model.Setting, file []string) []string {
 		}
 	}
 	return file
+}
+
+// derived reports machine networks that the service derived from the virtual addresses and the hosts, and that differ
+// from the file. Before a host has reported its networks, the machine networks belong to no host, and other virtual
+// addresses change them.
+func (ns *networks) derived(d setting.Difference) {
+	if len(ns.seen()) == 0 || ns.movesVIPs() {
+		return
+	}
+	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
+		ns.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
+		return
+	}
+	have := setting.Show(d.Setting, d.Have)
+	ns.block(model.Blocker{
+		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
+		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network from them, and does not accept another one", have, setting.Show(d.Setting, d.Want)),
+		Remedy:  model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
+	})
+}
+
+// movesVIPs reports whether the file has other virtual addresses than the service.
+func (ns *networks) movesVIPs() bool {
+	want := setting.OfCluster(ns.spec)
+	return slices.ContainsFunc([]model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs}, func(s model.Setting) bool {
+		value, said := want[s]
+		return said && !setting.Same(s, value, ns.cluster.Settings[s])
+	})
+}
+
+func containsPrefix(list []string, cidr string) bool {
+	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
+}
+
+// reachesHosts reports whether a host has the network of the virtual addresses of the file: the service takes other
+// ones only then. Until the hosts are there that is waited for.
+func (ns *networks) reachesHosts(d setting.Difference) bool {
+	vips := slices.Concat(ns.spec.Spec.Network.VIPs.API, ns.spec.Spec.Network.VIPs.Ingress)
+	if len(vips) == 0 {
+		return true // they are taken away
+	}
+	networks := ns.seen()
+	first, err := netip.ParseAddr(vips[0])
+	if err != nil || slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(first) }) {
+		return true
+	}
+	key := "cluster/" + string(d.Setting)
+	unseen := slices.ContainsFunc(ns.roster.Part, func(h *model.Host) bool { return !h.Inventory.Known })
+	if _, enough := ns.attendance.enoughHosts(); !enough || unseen {
+		ns.wait(model.Wait{
+			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,
+			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),
+		})
+		return false
+	}
+	return false // networks says why
+}
+
+// seen are the networks that the hosts have shown, sorted.
+func (ns *networks) seen() []netip.Prefix {
+	var out []netip.Prefix
+	for i := range ns.hosts {
+		for _, nic := range ns.hosts[i].Inventory.Interfaces {
+			for _, text := range nic.Addresses {
+				prefix, err := netip.ParsePrefix(text)
+				if err == nil && !prefix.Addr().IsLinkLocalUnicast() {
+					out = append(out, prefix.Masked())
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, netip.Prefix.Compare)
+	return slices.Compact(out)
 }

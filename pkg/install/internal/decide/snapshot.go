@@ -23,9 +23,9 @@ func NewSnapshot(desired *model.Desired, observed *model.Observed) *Snapshot {
 // the hosts of the file in their order, those that have not come among them, then the other machines in the order in
 // which they were observed. A second machine that fits a host of the file has no name.
 func (s *Snapshot) Hosts() []model.NamedHost {
-	cluster, observed := s.planner.whole, s.planner.observed
-	found := s.planner.matches
-	leftOut := s.planner.desired.Options.LeftOut
+	cluster, observed := s.planner.roster.whole, s.planner.observed
+	found := s.planner.roster.Matches
+	leftOut := s.planner.options.LeftOut
 	hosts := slices.Concat(cluster.Spec.Hosts, leftOut)
 	if cluster != s.planner.spec || len(leftOut) > 0 { // also the hosts that are added later
 		found = MatchHosts(hosts, observed)
@@ -48,13 +48,17 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 	if s.planner.cluster == nil {
 		return model.InfraEnv{}, false
 	}
-	return s.planner.envOf(host)
+	env := s.planner.images.envOf(host)
+	if env == nil {
+		return model.InfraEnv{}, false
+	}
+	return *env, true
 }
 
 // HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s *Snapshot) HasToBoot(host string) bool {
 	want := s.planner.spec.Host(host)
-	return s.planner.cluster != nil && want != nil && s.planner.toBoot(want)
+	return s.planner.cluster != nil && want != nil && s.planner.boot.toBoot(want)
 }
 
 // Reading names the hosts that may still read their images: of them the BMC had
@@ -67,7 +71,7 @@ func (s *Snapshot) Reading() []string {
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.pastBoot(host) {
+		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.boot.pastBoot(host) {
 			names = append(names, host.Name)
 		}
 	}
@@ -88,10 +92,13 @@ func (s *Snapshot) Then(plan model.Plan) []model.Step {
 	if slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Cure == model.CureOwner || b.Cure == model.CureAuth }) {
 		return nil
 	}
-	f := &following{planner: p, now: plan}
 	early := p.cluster == nil || p.cluster.State.BeforeInstall()
+	f := &following{
+		spec: p.spec, observed: p.observed, roster: p.roster, attendance: p.attendance, addNodes: p.options.AddNodes, early: early, now: plan,
+		ahead: p.registered, isRegistered: p.cluster != nil,
+	}
 	switch {
-	case p.desired.Options.Remove != nil:
+	case p.options.Remove != nil:
 		f.leavesBehind()
 	case early && p.spec.OnlyAdds():
 		f.nodes()
@@ -108,9 +115,16 @@ func (s *Snapshot) Then(plan model.Plan) []model.Step {
 
 // following gathers what comes after a plan.
 type following struct {
-	*planner
-	now   model.Plan
-	steps []model.Step
+	spec         *spec.Cluster
+	observed     *model.Observed
+	roster       *roster
+	attendance   *attendance
+	addNodes     bool
+	isRegistered bool
+	early        bool            // the installation has not begun
+	ahead        func() *planner // decides as if the cluster were registered
+	now          model.Plan
+	steps        []model.Step
 }
 
 func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
@@ -118,11 +132,11 @@ func (f *following) add(s model.Step) { f.steps = append(f.steps, s) }
 // nodes are what follows on the import of a cluster: it is installed already, and
 // hosts are added to it.
 func (f *following) nodes() {
-	if !f.desired.Options.AddNodes {
+	if !f.addNodes {
 		return
 	}
 	f.images()
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	f.machines()
 	if len(missing) > 0 {
 		f.add(model.Step{
@@ -151,26 +165,19 @@ func (f *following) planned(kind model.Kind) bool {
 // settings are the settings of cluster and image that are still to be sent to the service: those of the decisions ahead
 // that need nothing of a machine.
 func (f *following) settings() {
-	ahead := *f.planner
-	ahead.plan = model.Plan{}
-	if ahead.cluster == nil { // as if it were registered
-		settings := setting.OfCluster(f.spec)
-		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering, Settings: settings}
-		ahead.cluster.Owned = true
-		ahead.configureCluster()
+	if !f.isRegistered {
+		ahead := f.ahead()
+		ahead.cluster.Settings, ahead.cluster.Owned = setting.OfCluster(f.spec), true
+		ahead.clusterSettings.configure()
+		f.actions(ahead.plan.Actions)
 	}
-	f.actions(ahead.plan.Actions)
 	f.images()
 }
 
 // images are the discovery images that are still to be made or changed.
 func (f *following) images() {
-	ahead := *f.planner
-	ahead.plan = model.Plan{}
-	if ahead.cluster == nil { // as if it were registered
-		ahead.cluster = &model.Cluster{State: model.ClusterDiscovering}
-	}
-	ahead.images()
+	ahead := f.ahead()
+	ahead.infraEnvs.forInstall()
 	f.actions(ahead.plan.Actions)
 }
 
@@ -186,7 +193,7 @@ func (f *following) actions(ahead []model.Action) {
 // machines are what hosts have to do, and what is done to them, before the
 // install can start.
 func (f *following) machines() {
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
 		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.ScopeHost.Of(name) })
 	})
@@ -199,13 +206,13 @@ func (f *following) machines() {
 	if len(awaited) > 0 {
 		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
 	}
-	if more := f.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
+	if more := f.attendance.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
 		f.add(model.Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
 	}
 	if f.reimages() {
 		var booted []string
-		for _, h := range f.matches.Part {
-			booted = append(booted, f.hostName(h))
+		for _, h := range f.roster.Part {
+			booted = append(booted, f.roster.Call(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
 			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
@@ -257,10 +264,10 @@ func (f *following) install() {
 	if f.planned(model.StartInstall) {
 		return
 	}
-	missing := f.missingHosts()
+	missing := f.attendance.missingHosts()
 	text := "start the installation once every host is ready"
 	switch {
-	case len(f.matches.Part) == 0, f.unnamedMissing() > 0:
+	case len(f.roster.Part) == 0, f.attendance.unnamedMissing() > 0:
 		text += "; which disks it writes over is known when they have registered"
 	case len(missing) > 0:
 		text += "; which disks of " + names.Few(missing) + " it writes over is known when they have registered"
@@ -279,7 +286,7 @@ func (f *following) ejected() []string {
 			continue
 		}
 		state, seen := f.observed.Machines[host.Name]
-		if early := f.cluster == nil || f.cluster.State.BeforeInstall(); early || seen && state.OurMedia {
+		if f.early || seen && state.OurMedia {
 			out = append(out, host.Name)
 		}
 	}

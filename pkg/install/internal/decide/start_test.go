@@ -30,7 +30,7 @@ func TestHold(t *testing.T) {
 		other string
 		keys  []string
 	}{
-		"nobody":        {},
+		"no consumer":   {},
 		"the file":      {file: true, keys: []string{"cluster/hold"}},
 		"somebody else": {other: "argocd", keys: []string{"cluster/hold/other"}},
 		"both":          {file: true, other: "argocd", keys: []string{"cluster/hold", "cluster/hold/other"}},

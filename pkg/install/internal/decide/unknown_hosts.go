@@ -11,26 +11,37 @@ import (
 )
 
 // unknownHosts makes sure that no machine is wiped that the file does not name.
-func (p *planner) unknownHosts() {
-	if p.spec.Spec.AcceptUnknownHosts {
-		p.acceptUnknown()
+type unknownHosts struct {
+	*collector
+	spec         *spec.Cluster
+	roster       *roster
+	attendance   *attendance
+	images       *images
+	hostSettings *hostSettings
+	hostStates   *hostStates
+}
+
+// check makes sure that no machine is wiped that the file does not name.
+func (u *unknownHosts) check() {
+	if u.spec.Spec.AcceptUnknownHosts {
+		u.accept()
 		return
 	}
-	for _, host := range p.matches.unread {
+	for _, host := range u.roster.unread {
 		if host.State == model.HostDisconnected {
-			p.disconnected(host)
+			u.hostStates.disconnected(host)
 			continue
 		}
-		p.wait(model.Wait{
+		u.wait(model.Wait{
 			Key: "host/" + host.ID + "/inventory", Scope: model.ScopeHost.Of(host.ID), Since: host.Registered, Who: model.WhoMachine,
 			For: "the inventory of a new host, to see which one it is",
 		})
 	}
-	for _, host := range p.matches.unknown {
-		if p.tooEarly(host) {
+	for _, host := range u.roster.unknown {
+		if u.tooEarly(host) {
 			continue
 		}
-		p.block(model.Blocker{
+		u.block(model.Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: model.ScopeHost.Of(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
 			Remedy:  model.Advicef("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
@@ -39,44 +50,44 @@ func (p *planner) unknownHosts() {
 	}
 }
 
-// acceptUnknown lets machines take part that the file counts without naming them.
-func (p *planner) acceptUnknown() {
-	unnamed := slices.DeleteFunc(slices.Concat(p.matches.unknown, p.matches.unread), p.tooEarly)
-	if p.surplus(unnamed) {
+// accept lets machines take part that the file counts without naming them.
+func (u *unknownHosts) accept() {
+	unnamed := slices.DeleteFunc(slices.Concat(u.roster.unknown, u.roster.unread), u.tooEarly)
+	if u.surplus(unnamed) {
 		return
 	}
 	for _, host := range unnamed {
 		switch {
-		case p.runsOldImage(host):
-			p.bootNewImage(host)
-		case p.usable(host):
-			p.approveUnnamed(host)
+		case u.images.runsOldImage(host):
+			u.hostStates.bootNewImage(host)
+		case u.hostStates.usable(host):
+			u.hostSettings.approveUnnamed(host)
 			if host.State == model.HostReady {
-				p.wipes(p.hostName(host), host)
+				u.hostSettings.wipes(u.roster.Call(host), host)
 			}
 		}
 	}
-	if p.unnamedMissing() > 0 {
-		for _, host := range p.bindable() {
-			p.bind(host)
+	if u.attendance.unnamedMissing() > 0 {
+		for _, host := range u.bindable() {
+			u.hostStates.bind(host)
 		}
 	}
 }
 
 // bindable are the machines of a pool that could become part of the cluster.
-func (p *planner) bindable() []*model.Host {
-	return slices.DeleteFunc(slices.Clone(p.matches.pool), func(h *model.Host) bool {
-		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || p.runsOldImage(h)
+func (u *unknownHosts) bindable() []*model.Host {
+	return slices.DeleteFunc(slices.Clone(u.roster.pool), func(h *model.Host) bool {
+		return h.State != model.HostUnbound || !h.Inventory.Known || h.Status != "known-unbound" || u.images.runsOldImage(h)
 	})
 }
 
 // surplus reports whether more machines came than the file counts, or are in a pool than are still missing. The service
 // would install every one that belongs to the cluster; which of them are meant is for a person to say.
-func (p *planner) surplus(unnamed []*model.Host) bool {
-	room := p.counts().total() - len(p.spec.Spec.Hosts)
+func (u *unknownHosts) surplus(unnamed []*model.Host) bool {
+	room := u.attendance.counts().total() - len(u.spec.Spec.Hosts)
 	candidates := slices.DeleteFunc(slices.Clone(unnamed), func(h *model.Host) bool { return !h.Inventory.Known })
 	if missing := room - len(candidates); missing > 0 {
-		if pool := p.bindable(); len(pool) > missing {
+		if pool := u.bindable(); len(pool) > missing {
 			candidates = append(candidates, pool...)
 		}
 	}
@@ -88,7 +99,7 @@ func (p *planner) surplus(unnamed []*model.Host) bool {
 		labels = append(labels, fmt.Sprintf("%s, id %s", h.Label(), h.ID))
 		names = append(names, cmp.Or(h.Hostname, h.ID))
 	}
-	p.block(model.Blocker{
+	u.block(model.Blocker{
 		Key: "hosts/surplus", Scope: model.ScopeCluster, Reason: "SurplusHosts", Cure: model.CurePerson, Field: "spec.topology",
 		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
 			len(candidates), room, strings.Join(labels, "; ")),
@@ -100,18 +111,18 @@ func (p *planner) surplus(unnamed []*model.Host) bool {
 
 // tooEarly reports whether a machine that is no host of the install is one that is added later, and has it taken out of
 // the way: it is no stranger.
-func (p *planner) tooEarly(h *model.Host) bool {
-	if p.whole == p.spec {
+func (u *unknownHosts) tooEarly(h *model.Host) bool {
+	if u.roster.whole == u.spec {
 		return false
 	}
 	name := ""
-	hosts := p.whole.Spec.Hosts
-	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return p.later(w.Name) && p.matches.identifies(&w.Match, h) }); i >= 0 {
+	hosts := u.roster.whole.Spec.Hosts
+	if i := slices.IndexFunc(hosts, func(w spec.Host) bool { return u.roster.later(w.Name) && u.roster.identifies(&w.Match, h) }); i >= 0 {
 		name = hosts[i].Name
-	} else if !p.spec.Spec.AcceptUnknownHosts || len(p.spec.Spec.Hosts) == 0 {
+	} else if !u.spec.Spec.AcceptUnknownHosts || len(u.spec.Spec.Hosts) == 0 {
 		return false // of no cluster, or perhaps the single node itself
 	}
-	p.block(model.Blocker{
+	u.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.ScopeHost.Of(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
 		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
 		Remedy:  model.Advicef("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),

@@ -12,7 +12,7 @@ import (
 // a machine or an address that the cluster has already, a machine config pool that does not
 // exist, a config that they could not fetch, or by which they could not encrypt their disks.
 func Ahead(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := &obstacles{newAsker(q)}
 	for _, h := range q.Hosts {
 		a.nameIsFree(h)
 		a.machineIsFree(h)
@@ -24,6 +24,9 @@ func Ahead(q Question) Answer {
 	return a.answer
 }
 
+// obstacles finds what would keep hosts from becoming nodes.
+type obstacles struct{ *asker }
+
 // ReasonRegisteredAgain is the reason of a warning or a blocker: the machine of a node has registered
 // with the service once more. Its new record is never installed, since that would wipe a node.
 const ReasonRegisteredAgain = "RegisteredAgain"
@@ -31,7 +34,7 @@ const ReasonRegisteredAgain = "RegisteredAgain"
 // Again reports hosts that are nodes of the cluster already, and have registered with the service once more, under new
 // ids. A host with a Ready node is as the file wants it, and no other host waits for it.
 func Again(q Question) (again []Host, answer Answer) {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := &obstacles{newAsker(q)}
 	for _, h := range q.Hosts {
 		node := a.nodeAgain(h)
 		if node == nil {
@@ -60,7 +63,7 @@ func Again(q Question) (again []Host, answer Answer) {
 
 // nodeAgain is the node that the machine of a host is for certain, which is to be installed by the
 // service's record; nil for none.
-func (a *asker) nodeAgain(h Host) *model.Node {
+func (a *obstacles) nodeAgain(h Host) *model.Node {
 	if h.Have == nil || begun(h.Have) || memberState(h.Have.State) {
 		return nil
 	}
@@ -73,7 +76,7 @@ func (a *asker) nodeAgain(h Host) *model.Node {
 
 // nameIsFree holds a host that would become a node of a name that is taken: while that node is
 // there, its requests for certificates are not approved.
-func (a *asker) nameIsFree(h Host) {
+func (a *obstacles) nameIsFree(h Host) {
 	node := a.spoke.NodeByName(hostnameOf(h))
 	if node == nil || h.Have != nil && h.Have.HasRebooted() {
 		return
@@ -94,7 +97,7 @@ func (a *asker) nameIsFree(h Host) {
 }
 
 // poolExists holds a host whose machine config pool the cluster does not have.
-func (a *asker) poolExists(h Host) {
+func (a *obstacles) poolExists(h Host) {
 	name := pool(h)
 	if len(a.spoke.Pools) == 0 || a.spoke.Pool(name) != nil {
 		return

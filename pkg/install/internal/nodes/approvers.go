@@ -18,7 +18,7 @@ const dayOneLasts = 5 * time.Minute
 // Approvers answers which other components will approve the requests for certificates of the hosts, if a person wants
 // to decide: it is worth little to be asked while others approve without asking.
 func Approvers(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	mode := q.Desired.Options.Approve
 	if mode != model.ApproveAsk && mode != model.ApproveOff {
 		return a.answer

@@ -184,7 +184,7 @@ func addresses(texts ...string) []netip.Addr {
 
 // certificates handles the requests of a host's kubelet. It reports whether the node has all the certificates that it
 // needs, as far as that is known.
-func (a *asker) certificates(h Host, node *model.Node) (served bool) {
+func (a *joins) certificates(h Host, node *model.Node) (served bool) {
 	if node == nil {
 		for _, v := range a.named(h, model.RequestClient) {
 			if v.Newer == "" {
@@ -230,7 +230,7 @@ func (a *asker) certificates(h Host, node *model.Node) (served bool) {
 const forgotten = time.Hour
 
 // verdict turns what was judged of a pending request into what is done about it.
-func (a *asker) verdict(h Host, v model.RequestVerdict) {
+func (a *joins) verdict(h Host, v model.RequestVerdict) {
 	request := a.request(v.Name)
 	if request == nil || !request.Pending() {
 		return
@@ -273,7 +273,7 @@ func (a *asker) verdict(h Host, v model.RequestVerdict) {
 
 // askedSince is when the first of the requests was made that a pending one is the newest of, and
 // that are of the same installation.
-func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequest) time.Time {
+func (a *joins) askedSince(v model.RequestVerdict, newest *model.CertificateRequest) time.Time {
 	since := newest.Created
 	for _, older := range a.verdicts {
 		if older.Newer != v.Name || older.Reason == model.ReasonBeforeReboot {
@@ -288,7 +288,7 @@ func (a *asker) askedSince(v model.RequestVerdict, newest *model.CertificateRequ
 
 // refuse leaves a request pending. A request that may well be the host's own, but cannot be matched with what is known
 // of its installation, blocks the host. Another request in its name is of a different machine, and is reported.
-func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Time) {
+func (a *joins) refuse(h Host, v model.RequestVerdict, key string, since time.Time) {
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "RequestRefused", Cure: model.CurePerson, Since: since, Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the request %s of %s for a %s certificate is not approved: %s", v.Name, h.Name, v.Kind, v.Message),
@@ -312,7 +312,7 @@ func (a *asker) refuse(h Host, v model.RequestVerdict, key string, since time.Ti
 }
 
 // ask has a person answer whether a request is approved.
-func (a *asker) ask(h Host, v model.RequestVerdict, key string, since time.Time) {
+func (a *joins) ask(h Host, v model.RequestVerdict, key string, since time.Time) {
 	remedy := "if it is the node's: " + model.Command("approve", h.inService(), "--request", names.Quoted(v.Name))
 	if len(v.Addresses) > 0 {
 		texts := make([]string, 0, len(v.Addresses))
@@ -336,7 +336,7 @@ func (h *Host) inService() string { return names.Quoted(h.Have.DisplayName()) }
 const ReasonAsk = "CertificateRequestPending"
 
 // forPerson is how long the run waits for a person: not at all where the run is unattended.
-func (a *asker) forPerson() model.Cure {
+func (a *joins) forPerson() model.Cure {
 	if a.Desired.Options.Unattended {
 		return model.CureAnswer
 	}
@@ -345,7 +345,7 @@ func (a *asker) forPerson() model.Cure {
 
 // strangers reports requests of unknown hosts while the run still waits for hosts: a machine may have another name than
 // the one that the service has.
-func (a *asker) strangers(missing []string) {
+func (a *joins) strangers(missing []string) {
 	var strange []string
 	for _, v := range a.verdicts {
 		if v.Kind == model.RequestClient && v.Reason == model.ReasonUnknownName && v.Node != "" {
@@ -364,7 +364,7 @@ func (a *asker) strangers(missing []string) {
 }
 
 // flood reports that the cluster's own approver has given up.
-func (a *asker) flood() {
+func (a *joins) flood() {
 	pending, limit, over := csr.Flood(a.spoke.Requests, len(a.spoke.Machines), len(a.spoke.Nodes), a.Now)
 	if !over {
 		return
@@ -374,4 +374,23 @@ func (a *asker) flood() {
 		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver looks at none, of any node", pending, limit),
 		Next:    "kubectl get csr, and find out who sends them",
 	})
+}
+
+// named are the requests for certificates that are about a host.
+func (a *joins) named(h Host, kind model.RequestKind) []model.RequestVerdict {
+	var of []model.RequestVerdict
+	for _, v := range a.verdicts {
+		if v.Host == h.Name && v.Kind == kind {
+			of = append(of, v)
+		}
+	}
+	return of
+}
+
+func (a *joins) request(name string) *model.CertificateRequest {
+	i := slices.IndexFunc(a.spoke.Requests, func(r model.CertificateRequest) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &a.spoke.Requests[i]
 }

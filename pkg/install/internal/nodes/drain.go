@@ -13,10 +13,13 @@ import (
 // evictAgain is how long a pod is left alone that could not be evicted, as kubectl does.
 const evictAgain = 5 * time.Second
 
+// eviction makes the pods of one node leave.
+type eviction struct{ *leaving }
+
 func (t *leaving) hasPods() bool { return t.drain == nil || len(t.drain.Pods) > 0 }
 
 // podsText is what becomes of a node's pods.
-func (t *leaving) podsText() string {
+func (t eviction) podsText() string {
 	if t.drain == nil {
 		return "evict its pods"
 	}
@@ -33,7 +36,7 @@ func (t *leaving) podsText() string {
 
 // evict makes the pods of a node leave, in rounds: those that were not asked yet, and again
 // those that could not go.
-func (t *leaving) evict() {
+func (t eviction) evict() {
 	if t.drain == nil {
 		t.wait(model.Wait{Key: t.key("pods"), Scope: t.scope(), Who: model.WhoService, For: "the pods of " + t.nodeName + " to be known"})
 		return
@@ -61,13 +64,13 @@ func (t *leaving) evict() {
 }
 
 // overdue reports whether pods have been made to leave for longer than they may take.
-func (t *leaving) overdue() bool {
+func (t eviction) overdue() bool {
 	within, since := t.Desired.Options.Remove.Drain.Timeout, t.Memory.Leaving[t.nodeName].Draining
 	return within > 0 && !since.IsZero() && !t.Memory.LastObserved.Before(since.Add(within))
 }
 
 // drainText is which pods are still on a node, and why.
-func (t *leaving) drainText() string {
+func (t eviction) drainText() string {
 	var held, going, others []string
 	for i := range t.drain.Pods {
 		switch p := &t.drain.Pods[i]; {
@@ -100,7 +103,7 @@ func heldBy(p *model.Pod) string {
 }
 
 // held reports pods that could not be evicted, each once.
-func (t *leaving) held() {
+func (t eviction) held() {
 	for i := range t.drain.Pods {
 		p := &t.drain.Pods[i]
 		if p.Refusal == "" || !p.Deleting.IsZero() {
@@ -118,7 +121,7 @@ func (t *leaving) held() {
 }
 
 // drainRefused is why pods are not evicted as things stand, nil where all are.
-func (t *leaving) drainRefused() *model.Blocker {
+func (t refusals) drainRefused() *model.Blocker {
 	if t.drain == nil || len(t.drain.Refused) == 0 {
 		return nil
 	}

@@ -18,7 +18,7 @@ const checkEncryption = "disk-encryption-requirements-satisfied"
 // disksUnlock holds the hosts without the TPM that their pools' disks are encrypted by, and says
 // before they boot what is needed of them: a host that cannot encrypt its disk stops at its first
 // boot, after its disk was written.
-func (a *asker) disksUnlock(hosts []Host) {
+func (a *obstacles) disksUnlock(hosts []Host) {
 	waiting := map[string][]string{}
 	for _, h := range hosts {
 		p := a.spoke.Pool(pool(h))
@@ -37,7 +37,7 @@ func (a *asker) disksUnlock(hosts []Host) {
 	}
 }
 
-func (a *asker) hasTPM(h Host, p *model.Pool) {
+func (a *obstacles) hasTPM(h Host, p *model.Pool) {
 	if h.Have == nil || !p.Encryption.TPM {
 		return
 	}
@@ -58,7 +58,7 @@ func (a *asker) hasTPM(h Host, p *model.Pool) {
 }
 
 // needed says what hosts have to have that have not shown it.
-func (a *asker) needed(p *model.Pool, hosts []string) {
+func (a *obstacles) needed(p *model.Pool, hosts []string) {
 	e := p.Encryption
 	var means []string
 	if e.TPM {

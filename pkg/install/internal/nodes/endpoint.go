@@ -23,7 +23,7 @@ const (
 // configIsServed blocks hosts that are still to be installed if the service sends them, for their config, to an address
 // that the installed cluster does not serve: the service passes on what it was given, and does not compare it with the
 // cluster.
-func (a *asker) configIsServed(hosts []Host) {
+func (a *obstacles) configIsServed(hosts []Host) {
 	var wait []Host
 	for _, h := range hosts {
 		if !begun(h.Have) {
@@ -52,7 +52,7 @@ func (a *asker) configIsServed(hosts []Host) {
 }
 
 // serverName is what the machine config server is called inside the cluster.
-func (a *asker) serverName() string {
+func (a *obstacles) serverName() string {
 	if hosts := a.spoke.ConfigServer.Hosts; len(hosts) > 0 {
 		return hosts[0]
 	}
@@ -61,7 +61,7 @@ func (a *asker) serverName() string {
 
 // unserved is why nothing is served at an address, "" where something may be. Nothing is known of an address outside of
 // the cluster: that is only a warning.
-func (a *asker) unserved(at *url.URL) string {
+func (a *obstacles) unserved(at *url.URL) string {
 	host, outer := strings.TrimSuffix(strings.ToLower(at.Hostname()), "."), strings.ToLower(a.spoke.APIHost())
 	own := slices.ContainsFunc(a.spoke.ConfigServer.Hosts, func(name string) bool { return sameAddress(name, host) })
 	switch {
@@ -99,7 +99,7 @@ func sameAddress(x, y string) bool {
 // mistrusted is why hosts will not trust the machine config server with the CA that the service
 // gives them, "" where nothing speaks against it. Which CA a server elsewhere has is not known,
 // and neither is one that the service keeps to itself.
-func (a *asker) mistrusted(at *url.URL, endpoint *spec.IgnitionEndpoint) string {
+func (a *obstacles) mistrusted(at *url.URL, endpoint *spec.IgnitionEndpoint) string {
 	if at.Scheme != "https" || endpoint.CA == nil || endpoint.CA.Text() == "" {
 		return ""
 	}
@@ -138,7 +138,7 @@ func bringsCA(h Host) bool {
 }
 
 // whereCA is how to read the CA that hosts need.
-func (a *asker) whereCA() model.Advice {
+func (a *obstacles) whereCA() model.Advice {
 	server := &a.spoke.ConfigServer
 	if server.CAFrom == "" {
 		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
@@ -147,7 +147,7 @@ func (a *asker) whereCA() model.Advice {
 	return model.Advicef("%s", fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
 }
 
-func (a *asker) blockEndpoint(hosts []Host, at, why string, right model.Advice) {
+func (a *obstacles) blockEndpoint(hosts []Host, at, why string, right model.Advice) {
 	if len(hosts) == 0 {
 		return
 	}
@@ -164,7 +164,7 @@ func (a *asker) blockEndpoint(hosts []Host, at, why string, right model.Advice) 
 
 // ownCA warns where the CA of the machine config server has expired. A service that knows no
 // endpoint may send hosts there with it or, without TLS, with none.
-func (a *asker) ownCA() {
+func (a *obstacles) ownCA() {
 	cas := a.spoke.ConfigServer.CAs
 	if len(cas) == 0 || slices.ContainsFunc(cas, func(c model.Certificate) bool { return c.ValidAt(a.Now) }) {
 		return

@@ -121,8 +121,8 @@ func TestEndpoint(t *testing.T) {
 
 // TestEndpointAdvice: where the right CA is.
 func TestEndpointAdvice(t *testing.T) {
-	a := asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
-		CAKey: "ca-bundle.crt"}}}
+	a := obstacles{&asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
+		CAKey: "ca-bundle.crt"}}}}
 	if got := a.whereCA().String(); got != `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'` {
 		t.Error(got)
 	}

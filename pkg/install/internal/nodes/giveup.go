@@ -45,8 +45,8 @@ func (r *removal) giveUpMachine(t *leaving) {
 	case t.set == nil:
 		t.act(t.doing(model.DeleteMachine, "delete-machine", m.Name, m.UID, "no MachineSet made it", true))
 	case t.lowered():
-		t.awaitGivenUp()
-	case !t.settled(r):
+		steps{t}.awaitGivenUp()
+	case !steps{t}.settled(r):
 	case !m.ToBeDeleted || m.Removes != t.nodeName:
 		t.act(t.doing(model.MarkMachine, "mark-machine", m.Name, m.UID, "its MachineSet "+t.set.Name+" is to give up this one", false))
 	default:
@@ -59,7 +59,7 @@ func (r *removal) giveUpMachine(t *leaving) {
 // awaitMachine waits for a Machine that is being deleted.
 func (r *removal) awaitMachine(t *leaving) {
 	if t.member != nil && !t.operatorTakesMember() && len(t.machine.Hooks) > 0 {
-		t.awaitMember()
+		steps{t}.awaitMember()
 		return
 	}
 	what := ""
@@ -76,7 +76,7 @@ func (r *removal) awaitMachine(t *leaving) {
 }
 
 // awaitGivenUp waits for the MachineSet to delete the Machine for which it was lowered.
-func (t *leaving) awaitGivenUp() {
+func (t steps) awaitGivenUp() {
 	if have := t.machinesOfSet(); len(have) > t.set.Replicas {
 		t.wait(model.Wait{
 			Key: t.key("given-up"), Scope: t.scope(), Who: model.WhoService,
@@ -104,7 +104,7 @@ func (t *leaving) machinesOfSet() []*model.Machine {
 
 // settled reports whether the MachineSet has as many Machines as it is to have, and would give up
 // this one if it is lowered now. Otherwise it says why not.
-func (t *leaving) settled(r *removal) bool {
+func (t steps) settled(r *removal) bool {
 	have := t.machinesOfSet()
 	if len(have) != t.set.Replicas {
 		t.wait(model.Wait{
@@ -130,7 +130,7 @@ func (t *leaving) settled(r *removal) bool {
 		}
 	}
 	if len(rivals) == 0 {
-		return r.firstOfSet(t)
+		return r.firstOfSet(t.leaving)
 	}
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
@@ -164,7 +164,7 @@ func (r *removal) firstOfSet(t *leaving) bool {
 }
 
 // machineRefused is why the Machine API does not release the Machine.
-func (t *leaving) machineRefused() *model.Blocker {
+func (t refusals) machineRefused() *model.Blocker {
 	b := &model.Blocker{Key: t.key("machine"), Scope: t.scope(), Cure: model.CureNow, Hosts: []string{t.Name}}
 	switch {
 	case t.machine == nil || t.machine.Deleting:

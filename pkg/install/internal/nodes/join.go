@@ -22,7 +22,7 @@ const (
 
 // Join answers what is next for hosts that run from their disks, until their nodes take work.
 func Join(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := &joins{asker: newAsker(q)}
 	a.verdicts = slices.DeleteFunc(Judge(q), func(v model.RequestVerdict) bool { return v.Decision == model.RequestIgnore && v.Host == "" })
 	a.answer.Requests = a.verdicts
 	var missing []string
@@ -38,8 +38,14 @@ func Join(q Question) Answer {
 	return a.answer
 }
 
+// joins follows hosts that run from their disks, until their nodes take work.
+type joins struct {
+	*asker
+	verdicts []model.RequestVerdict // on the requests for certificates
+}
+
 // join is what is next for one host.
-func (a *asker) join(h Host, node *model.Node) {
+func (a *joins) join(h Host, node *model.Node) {
 	if node != nil && a.isOld(h, node) {
 		return
 	}
@@ -64,7 +70,7 @@ func (a *asker) join(h Host, node *model.Node) {
 
 // unnoticed reports a node that takes work while the service still reports it as being installed: on a hub the service
 // asks the cluster itself, and reports nothing if it does not reach it.
-func (a *asker) unnoticed(h Host, node *model.Node) {
+func (a *joins) unnoticed(h Host, node *model.Node) {
 	if memberState(h.Have.State) || node.ReadySince.IsZero() || a.Now.Sub(node.ReadySince) < settlesWithin {
 		return
 	}
@@ -77,7 +83,7 @@ func (a *asker) unnoticed(h Host, node *model.Node) {
 
 // isOld reports whether a node was there before the host was installed: while it is, no request for a certificate of
 // that name is approved, from any machine.
-func (a *asker) isOld(h Host, node *model.Node) bool {
+func (a *joins) isOld(h Host, node *model.Node) bool {
 	since := h.Have.Rebooted // by the service's own date
 	if since.IsZero() || !node.Created.Before(since.Add(-skew)) {
 		return false
@@ -94,7 +100,7 @@ func (a *asker) isOld(h Host, node *model.Node) bool {
 const skew = time.Minute
 
 // awaitNode waits for a host to join, if there is no other report about it.
-func (a *asker) awaitNode(h Host) {
+func (a *joins) awaitNode(h Host) {
 	since := rebooted(a.Question, h.Have)
 	key := string(scopeOf(h)) + "/join"
 	if a.said(h) {
@@ -112,7 +118,7 @@ func (a *asker) awaitNode(h Host) {
 }
 
 // howFar is how far a host got that is no node.
-func (a *asker) howFar(h Host) string {
+func (a *joins) howFar(h Host) string {
 	for _, v := range a.named(h, model.RequestClient) {
 		if request := a.request(v.Name); request != nil && request.Approved {
 			return "was given a certificate, but has not registered as a node"
@@ -122,7 +128,7 @@ func (a *asker) howFar(h Host) string {
 }
 
 // said reports whether there is a report about a host already.
-func (a *asker) said(h Host) bool {
+func (a *joins) said(h Host) bool {
 	scope := scopeOf(h)
 	return slices.ContainsFunc(a.answer.Actions, func(x model.Action) bool { return x.Scope == scope }) ||
 		slices.ContainsFunc(a.answer.Waits, func(x model.Wait) bool { return x.Scope == scope }) ||
@@ -130,7 +136,7 @@ func (a *asker) said(h Host) bool {
 }
 
 // awaitReady reports whether the node is Ready.
-func (a *asker) awaitReady(h Host, node *model.Node) bool {
+func (a *joins) awaitReady(h Host, node *model.Node) bool {
 	if node.Ready {
 		return a.awaitSchedulable(h, node)
 	}
@@ -149,7 +155,7 @@ func (a *asker) awaitReady(h Host, node *model.Node) bool {
 }
 
 // awaitSchedulable reports whether pods can be scheduled on a node that is Ready.
-func (a *asker) awaitSchedulable(h Host, node *model.Node) bool {
+func (a *joins) awaitSchedulable(h Host, node *model.Node) bool {
 	why := ""
 	for _, t := range node.Taints {
 		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" || strings.HasPrefix(t.Key, "node.kubernetes.io/") && t.Key != "node.kubernetes.io/unschedulable" {
@@ -168,7 +174,7 @@ func (a *asker) awaitSchedulable(h Host, node *model.Node) bool {
 
 // awaitConfig reports whether the machine config operator is done with the node, or will not get on with it: a pool
 // that is paused or degraded is reported, and the run does not wait for it.
-func (a *asker) awaitConfig(h Host, node *model.Node) bool {
+func (a *joins) awaitConfig(h Host, node *model.Node) bool {
 	p := a.spoke.Pool(pool(h))
 	if len(a.spoke.Pools) == 0 || node.Config.Done() && (p == nil || p.Paused || p.Config == "" || p.Config == node.Config.Desired) {
 		return true
@@ -210,7 +216,7 @@ func (a *asker) awaitConfig(h Host, node *model.Node) bool {
 // Settle answers whether the operators of the cluster are no worse than when the loop began, once the nodes are Ready.
 // What is still worse after a while is reported, and the run does not wait for it any longer.
 func Settle(q Question) (answer Answer, worse []string) {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	since := a.readySince()
 	var texts []string
 	for i := range a.spoke.Operators {

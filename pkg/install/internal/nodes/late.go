@@ -15,7 +15,7 @@ import (
 // ago hold up no run, and what was done to them since stays: where one has no node any more, or none that is Ready, the
 // answer reports it.
 func Late(q Question) (late []Host, answer Answer) {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	for _, h := range q.Hosts {
 		n := a.spoke.NodeByName(h.Have.Hostname)
 		switch {

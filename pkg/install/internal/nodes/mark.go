@@ -12,7 +12,7 @@ import (
 
 // Marks answers what the nodes of hosts lack of what the file says of them, and nothing else.
 func Marks(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	for _, h := range q.Hosts {
 		if node := a.node(h); node != nil && !node.Deleting && !node.Leaving {
 			a.mark(h, node)

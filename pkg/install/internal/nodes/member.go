@@ -19,7 +19,7 @@ const memberWithin = 30 * time.Minute
 // joinEtcd reports whether a node that etcd is to run on is a member of it, and that member is healthy. On a cluster
 // with a Machine API the etcd operator takes no node without a Machine that has its address, and no component makes a
 // Machine for a host that was booted by hand.
-func (a *asker) joinEtcd(h Host, node *model.Node) bool {
+func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 	etcd := a.spoke.Etcd
 	if etcd == nil || !node.Votes() {
 		return true
@@ -63,7 +63,7 @@ func (a *asker) joinEtcd(h Host, node *model.Node) bool {
 }
 
 // illBeside are the members that are not well, by their nodes, without those of hosts that join.
-func (a *asker) illBeside() []string {
+func (a *joins) illBeside() []string {
 	return slices.DeleteFunc(slices.Clone(a.spoke.Etcd.Unhealthy), func(name string) bool {
 		joins := slices.ContainsFunc(a.Hosts, func(h Host) bool { return h.Have != nil && model.NodeName(h.Have.Hostname) == name })
 		return joins || a.spoke.NodeByName(name) == nil
@@ -73,7 +73,7 @@ func (a *asker) illBeside() []string {
 // linked reports whether a Machine has the node's addresses. If not, it takes the next step towards that: a
 // BareMetalHost, unless there is one already; a Machine on it; and a report of its hardware, from which the Machine
 // takes the addresses.
-func (a *asker) linked(h Host, node *model.Node) bool {
+func (a *joins) linked(h Host, node *model.Node) bool {
 	if slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool {
 		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses, node.Addresses[0])
 	}) {
@@ -133,7 +133,7 @@ func isSpare(metal *model.BareMetalHost, machine int) bool {
 }
 
 // metalFor is the BareMetalHost of a node: of its name, or of its network card, or nil.
-func (a *asker) metalFor(h Host, node *model.Node) *model.BareMetalHost {
+func (a *joins) metalFor(h Host, node *model.Node) *model.BareMetalHost {
 	if metal := a.spoke.HostOfMetal(node.Name); metal != nil {
 		return metal
 	}

@@ -4,7 +4,6 @@ package nodes
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,16 @@ type Question struct {
 	// Hosts are those that the question is about.
 	Hosts []Host
 }
+
+// About is the question about other hosts.
+func (q *Question) About(hosts ...Host) Question {
+	about := *q
+	about.Hosts = hosts
+	return about
+}
+
+// Answers reports whether the installed cluster can be worked with.
+func (q *Question) Answers() bool { return q.Observed.Spoke != nil && q.Observed.Spoke.Trouble == "" }
 
 // Host is a host that becomes a node, or is to.
 type Host struct {
@@ -55,10 +64,11 @@ type Answer struct {
 // asker gathers an answer.
 type asker struct {
 	Question
-	spoke    *model.Spoke
-	verdicts []model.RequestVerdict
-	answer   Answer
+	spoke  *model.Spoke
+	answer Answer
 }
+
+func newAsker(q Question) *asker { return &asker{Question: q, spoke: q.Observed.Spoke} }
 
 func (a *asker) act(x model.Action) {
 	if !a.Desired.Options.ReadOnly {
@@ -72,7 +82,7 @@ func (a *asker) warn(x model.Warning)  { a.answer.Warnings = append(a.answer.War
 // Reached answers whether the installed cluster can be worked with at all: that its API server
 // answers, and that it is the cluster that is meant.
 func Reached(q Question) Answer {
-	a := &asker{Question: q, spoke: q.Observed.Spoke}
+	a := newAsker(q)
 	a.reached()
 	return a.answer
 }
@@ -172,22 +182,3 @@ func pool(h Host) string {
 }
 
 func scopeOf(h Host) model.Scope { return model.ScopeNode.Of(h.Name) }
-
-// named are the requests for certificates that are about a host.
-func (a *asker) named(h Host, kind model.RequestKind) []model.RequestVerdict {
-	var of []model.RequestVerdict
-	for _, v := range a.verdicts {
-		if v.Host == h.Name && v.Kind == kind {
-			of = append(of, v)
-		}
-	}
-	return of
-}
-
-func (a *asker) request(name string) *model.CertificateRequest {
-	i := slices.IndexFunc(a.spoke.Requests, func(r model.CertificateRequest) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &a.spoke.Requests[i]
-}

@@ -188,7 +188,7 @@ func (t *leaving) memberText() string {
 }
 
 // awaitMember waits for the node's member to be taken out of etcd.
-func (t *leaving) awaitMember() {
+func (t steps) awaitMember() {
 	if t.operatorTakesMember() {
 		t.wait(model.Wait{
 			Key: t.key("member"), Scope: t.scope(), Who: model.WhoService,

@@ -20,9 +20,16 @@ const (
 	workerRole       = "worker"
 )
 
+// refusals says what forbids to remove one node.
+type refusals struct{ *leaving }
+
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
 func (r *removal) check(t *leaving) {
-	for _, b := range []*model.Blocker{t.doubt, r.unknown(t), t.notYet(), t.noPool(), t.noBackup(), t.settling(), r.taken(t), r.quorum(t), t.dataLoss(), t.machineRefused(), t.stillRefused()} {
+	own := refusals{t}
+	for _, b := range []*model.Blocker{
+		t.doubt, r.unknown(t), own.notYet(), own.noPool(), own.noBackup(), own.settling(), r.taken(t), r.quorum(t), own.dataLoss(), own.machineRefused(),
+		own.stillRefused(),
+	} {
 		if b != nil {
 			t.block(*b)
 		}
@@ -94,7 +101,7 @@ func (r *removal) orphansOfNobody() []string {
 }
 
 // notYet refuses a host that is being installed, or never has been.
-func (t *leaving) notYet() *model.Blocker {
+func (t refusals) notYet() *model.Blocker {
 	switch {
 	case t.underWay():
 		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status), model.Command("describe host", t.Have.ID))
@@ -108,7 +115,7 @@ func (t *leaving) notYet() *model.Blocker {
 func memberState(s model.HostState) bool { return s == model.HostInstalled || s == model.HostAdded }
 
 // noBackup refuses to give up a member of etcd that is not well, before there is a backup.
-func (t *leaving) noBackup() *model.Blocker {
+func (t refusals) noBackup() *model.Blocker {
 	begun := t.node != nil && t.node.Leaving || t.machine != nil && t.machine.Removes != ""
 	nothing := t.node == nil && t.machine == nil && t.member == nil
 	if o := t.Desired.Options.Remove; o.ReplacedBy == "" || o.Backup || begun || nothing {
@@ -119,7 +126,7 @@ func (t *leaving) noBackup() *model.Blocker {
 
 // settling refuses to take a member for dead whose node is Ready while etcd is being rolled out: it may
 // be back in a moment.
-func (t *leaving) settling() *model.Blocker {
+func (t refusals) settling() *model.Blocker {
 	if e := t.spoke.Etcd; e == nil || !t.isReplaced() || t.begun() || !t.node.Ready || !t.isDead() || e.Rolling == "" {
 		return nil
 	}
@@ -149,12 +156,12 @@ func (r *removal) taken(t *leaving) *model.Blocker {
 }
 
 // backupCommand takes a backup of etcd, on a node that is well.
-func (t *leaving) backupCommand() model.Advice {
+func (t refusals) backupCommand() model.Advice {
 	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", quorum.Beside(t.spoke, t.nodeName))
 }
 
 // dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.
-func (t *leaving) dataLoss() *model.Blocker {
+func (t refusals) dataLoss() *model.Blocker {
 	if t.node == nil || t.node.Deleting || t.Desired.Options.Remove.AcceptDataLoss || !slices.Contains(t.node.Finalizers, finalizerTopoLVM) {
 		return nil
 	}
@@ -168,7 +175,7 @@ func (t *leaving) dataLoss() *model.Blocker {
 }
 
 // stillRefused is the blocker that pods or the Machine are not released.
-func (t *leaving) stillRefused() *model.Blocker {
+func (t refusals) stillRefused() *model.Blocker {
 	if t.node == nil || t.node.Deleting || t.machine != nil && t.machine.Deleting || t.silent() {
 		return nil
 	}

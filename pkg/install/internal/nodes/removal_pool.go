@@ -65,7 +65,7 @@ func (t *leaving) infraEnv() *model.InfraEnv {
 }
 
 // noPool refuses to give back what came from no pool, or cannot boot the discovery image.
-func (t *leaving) noPool() *model.Blocker {
+func (t refusals) noPool() *model.Blocker {
 	const remedy = "leave --return-to-pool out"
 	switch {
 	case !t.returns() || t.isBack() || t.wasReturned() || t.replaced:
@@ -113,7 +113,7 @@ func (t *leaving) recordKind() model.Kind {
 }
 
 // markNode records on the node which host it is: nothing else says so once the host has gone back.
-func (t *leaving) markNode() {
+func (t steps) markNode() {
 	a := t.doing(model.MarkNode, "mark", t.node.Name, t.node.UID, "nothing else says that it is that host once it has gone back", false)
 	a.Host = t.Have.ID
 	t.act(a)
@@ -121,7 +121,7 @@ func (t *leaving) markNode() {
 
 // awaitReboot waits for a host that has gone back to leave its node. Where the service has given up
 // to boot it, a person has to.
-func (t *leaving) awaitReboot() {
+func (t steps) awaitReboot() {
 	w := model.Wait{
 		Key: t.key("reboots"), Scope: t.scope(), Who: model.WhoMachine,
 		For:  fmt.Sprintf("%s to be booted into the discovery image by the service's agent on it", t.nodeName),

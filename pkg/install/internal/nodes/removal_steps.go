@@ -20,20 +20,24 @@ func (r *removal) stages(t *leaving) {
 			t.left = append(t.left, stage{step: model.Step{Scope: t.scope(), Kind: kind, Message: text, Hosts: []string{t.Name}}, do: do})
 		}
 	}
+	do, pods := steps{t}, eviction{t}
 	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
-	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", t.cordon)
-	add(stays && t.hasPods() && !t.silent(), model.EvictPods, t.podsText(), t.evict)
-	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host goes back", t.markNode)
-	add(t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
-	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, t.markMetal)
+	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", do.cordon)
+	add(stays && t.hasPods() && !t.silent(), model.EvictPods, pods.podsText(), pods.evict)
+	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host goes back", do.markNode)
+	add(t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
+	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, do.markMetal)
 	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
-	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", t.deleteMetal)
-	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", t.switchOff)
-	add(t.node != nil, model.DeleteNode, t.nodeText(), t.deleteNode)
-	add(t.member != nil && t.votes(), "", t.memberText(), func() { t.awaitMember() })
-	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), t.deleteSecrets)
-	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), t.forget)
+	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", do.deleteMetal)
+	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", do.switchOff)
+	add(t.node != nil, model.DeleteNode, t.nodeText(), do.deleteNode)
+	add(t.member != nil && t.votes(), "", t.memberText(), do.awaitMember)
+	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), do.deleteSecrets)
+	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
 }
+
+// steps does what is still to be done to remove one node.
+type steps struct{ *leaving }
 
 // silent reports whether the node is dead, so that no kubelet ends its pods, and is to be replaced.
 func (t *leaving) silent() bool { return t.isReplaced() && t.isDead() && !t.node.Ready }
@@ -52,7 +56,7 @@ func (t *leaving) secrets() []string {
 	return all
 }
 
-func (t *leaving) deleteSecrets() {
+func (t steps) deleteSecrets() {
 	for _, name := range t.secrets() {
 		t.act(t.doing(model.DeleteSecret, "secret/"+name, name, "", "a node that comes back under that name gets its own", true))
 	}
@@ -62,7 +66,7 @@ func (t *leaving) doing(kind model.Kind, what, name, target, reason string, dest
 	return model.Action{Key: t.key(what), Scope: t.scope(), Kind: kind, Name: name, Node: t.nodeName, Target: target, Reason: reason, Destructive: destructive}
 }
 
-func (t *leaving) cordon() {
+func (t steps) cordon() {
 	t.act(t.doing(model.CordonNode, "cordon", t.node.Name, t.node.UID, "no pod is to be put on a node that goes", false))
 }
 
@@ -74,11 +78,11 @@ func (t *leaving) metalName() string {
 }
 
 // markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
-func (t *leaving) markMetal() {
+func (t steps) markMetal() {
 	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID, "nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
 }
 
-func (t *leaving) deleteMetal() {
+func (t steps) deleteMetal() {
 	if t.metal.Deleting {
 		t.wait(model.Wait{
 			Key: t.key("metal-gone"), Scope: t.scope(), Who: model.WhoService,
@@ -102,7 +106,7 @@ func (t *leaving) keptByHub() bool {
 	return t.Want != nil && t.Want.BMC != nil && t.Want.BMC.Metal3 != nil && t.Want.BMC.Metal3.KeepManaged
 }
 
-func (t *leaving) switchOff() {
+func (t steps) switchOff() {
 	key := "host/" + t.Name + "/machine/" + string(model.PowerOff)
 	switch {
 	case t.trouble != "":
@@ -128,7 +132,7 @@ func (t *leaving) nodeText() string {
 	return "delete the node " + t.nodeName
 }
 
-func (t *leaving) deleteNode() {
+func (t steps) deleteNode() {
 	switch {
 	case t.stillRuns():
 		t.awaitReboot()
@@ -144,7 +148,7 @@ func (t *leaving) deleteNode() {
 }
 
 // forget has the service forget the host, or keep it for other clusters.
-func (t *leaving) forget() {
+func (t steps) forget() {
 	if t.Have.Deleting {
 		t.wait(model.Wait{Key: t.key("record-gone"), Scope: t.scope(), Who: model.WhoService, For: "the service to forget the host " + t.Name})
 		return

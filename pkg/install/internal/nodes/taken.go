@@ -26,7 +26,7 @@ func begun(h *model.Host) bool {
 
 // machineIsFree holds a host whose machine the cluster has already under another name: by a
 // MAC address or by its BMC.
-func (a *asker) machineIsFree(h Host) {
+func (a *obstacles) machineIsFree(h Host) {
 	if begun(h.Have) {
 		return
 	}
@@ -58,7 +58,7 @@ func anew(desired *model.Desired, next model.Advice) model.Advice {
 // sameMachine is by which field a host is the machine of a BareMetalHost, and what they have in
 // common; "" for nothing. Of the cards that a machine reports only the one that a BareMetalHost
 // boots from counts: those of management controllers and of hypervisors are alike on many.
-func (a *asker) sameMachine(h Host, m *model.BareMetalHost) (field, what string) {
+func (a *obstacles) sameMachine(h Host, m *model.BareMetalHost) (field, what string) {
 	boots := setting.MAC(m.MAC)
 	if h.Want != nil {
 		for _, mac := range a.Desired.Spec.MACsOf(h.Want) {
@@ -92,7 +92,7 @@ func macField(h *spec.Host, mac string) string {
 }
 
 // isCardOf reports whether a card is one that the inspection of this machine alone has found.
-func (a *asker) isCardOf(m *model.BareMetalHost, mac string) bool {
+func (a *obstacles) isCardOf(m *model.BareMetalHost, mac string) bool {
 	has := func(o model.BareMetalHost) bool {
 		return slices.ContainsFunc(o.MACs, func(card string) bool { return setting.MAC(card) == mac })
 	}
@@ -104,7 +104,7 @@ func (a *asker) isCardOf(m *model.BareMetalHost, mac string) bool {
 
 // sameBMC reports whether a BMC, and the system behind it, are those of a BareMetalHost. Where
 // one of them names no system, the BMC has to be of that machine alone.
-func (a *asker) sameBMC(m *model.BareMetalHost, address, system string) bool {
+func (a *obstacles) sameBMC(m *model.BareMetalHost, address, system string) bool {
 	if m.BMC == "" {
 		return false
 	}
@@ -123,12 +123,12 @@ func (a *asker) sameBMC(m *model.BareMetalHost, address, system string) bool {
 
 // isOwnMetal reports whether a BareMetalHost was made for the host that is added: it has its
 // name, and is no node.
-func (a *asker) isOwnMetal(h Host, m *model.BareMetalHost) bool {
+func (a *obstacles) isOwnMetal(h Host, m *model.BareMetalHost) bool {
 	return (m.Name == model.NodeName(h.Name) || m.Name == model.NodeName(hostnameOf(h))) && a.nodeOfMetal(m) == ""
 }
 
 // nodeOfMetal is the node that a BareMetalHost is, "" for none.
-func (a *asker) nodeOfMetal(m *model.BareMetalHost) string {
+func (a *obstacles) nodeOfMetal(m *model.BareMetalHost) string {
 	for i := range a.spoke.Machines {
 		if machine := &a.spoke.Machines[i]; machine.Node != "" && (machine.Name == m.Consumer || machine.BareMetalHost == m.Name) {
 			return machine.Node
@@ -138,7 +138,7 @@ func (a *asker) nodeOfMetal(m *model.BareMetalHost) string {
 }
 
 // ownerOf is the owner of a BareMetalHost, and the advice how to take it from that owner.
-func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
+func (a *obstacles) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
 	if node := a.nodeOfMetal(m); node != "" {
 		owner = "that of the node " + node
 		if node != m.Name {
@@ -154,13 +154,13 @@ func (a *asker) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice
 	return owner, next
 }
 
-func (a *asker) removal(node string) model.Advice {
+func (a *obstacles) removal(node string) model.Advice {
 	return model.Command("remove-node", names.Quoted(node), "--cluster", names.Quoted(a.Desired.Spec.Metadata.Name))
 }
 
 // recordIsFree holds a host whose card the service has seen in a machine of the cluster that is
 // another host.
-func (a *asker) recordIsFree(h Host) {
+func (a *obstacles) recordIsFree(h Host) {
 	if h.Want == nil {
 		return
 	}
@@ -179,7 +179,7 @@ func (a *asker) recordIsFree(h Host) {
 }
 
 // cardOfRecord reports whether a card is one that this machine alone reports.
-func (a *asker) cardOfRecord(of *model.Host, mac string) bool {
+func (a *obstacles) cardOfRecord(of *model.Host, mac string) bool {
 	has := func(o *model.Host) bool {
 		return slices.ContainsFunc(o.Inventory.Interfaces, func(card model.Interface) bool { return setting.MAC(card.MAC) == mac })
 	}
@@ -206,7 +206,7 @@ func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field s
 }
 
 // addressesAreFree holds a host that is given an address that a node has, or the cluster itself.
-func (a *asker) addressesAreFree(h Host) {
+func (a *obstacles) addressesAreFree(h Host) {
 	if h.Want == nil || begun(h.Have) {
 		return
 	}
@@ -225,7 +225,7 @@ func (a *asker) addressesAreFree(h Host) {
 }
 
 // holderOf is what has an address in the cluster, "" if nothing has it.
-func (a *asker) holderOf(h Host, address netip.Addr) string {
+func (a *obstacles) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
 		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != model.NodeName(hostnameOf(h)) {
 			return "that of the node " + n.Name
@@ -244,7 +244,7 @@ func (a *asker) holderOf(h Host, address netip.Addr) string {
 
 // mayBeTaken warns of an address that a machine had when it was inspected: it may have another
 // one by now.
-func (a *asker) mayBeTaken(h Host, address netip.Addr) {
+func (a *obstacles) mayBeTaken(h Host, address netip.Addr) {
 	for i := range a.spoke.BareMetalHosts {
 		m := &a.spoke.BareMetalHosts[i]
 		if !slices.Contains(m.Addresses, address) || a.isOwnMetal(h, m) {

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -30,91 +28,18 @@ const (
 	reasonNotBooted  = "AgentNotCalled"
 )
 
-// toBoot reports whether a host of the file has still to boot the discovery image.
-func (p *planner) toBoot(want *spec.Host) bool {
-	have := p.matches.ByName[want.Name]
-	switch {
-	case p.cluster.State.BeforeInstall():
-		return (have == nil || waitsForBoot(have)) && p.imageReady(want)
-	case p.cluster.State == model.ClusterAddingHosts && p.desired.Options.AddNodes:
-		if !p.toAdd(want) {
-			return false
-		}
-		env := p.lateEnvOf(want.Name)
-		return env != nil && env.Image.State == model.ImageReady
-	}
-	return false
-}
-
-// waitsForBoot reports whether a host was reset or released after it had left the discovery image, so that it has to be
-// booted from it again.
-func waitsForBoot(h *model.Host) bool {
-	return (h.State == model.HostResetting || h.State == model.HostReleasing) && strings.HasSuffix(h.Status, "-pending-user-action")
-}
-
-// pastBoot reports whether a host must not boot the discovery image again: it runs from its disk or is about to, or
-// nothing more is installed.
-func (p *planner) pastBoot(want *spec.Host) bool {
-	over := p.cluster.State.Installed() && !p.desired.Options.AddNodes || p.cluster.State == model.ClusterFailed || p.cluster.State == model.ClusterCancelled
-	have := p.matches.ByName[want.Name]
-	switch {
-	case p.toBoot(want):
-		return false
-	case have == nil:
-		return over && !p.later(want.Name) // which was never booted for the install
-	case over:
-		return true
-	}
-	switch have.State {
-	case model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled:
-		return true
-	}
-	return have.HasRebooted()
-}
-
-// bootByBMC brings a machine that has still to register one step further, and
-// says whether it is this plane's business. wait is what would be waited for
-// otherwise; a machine that the install can do without never blocks it.
-func (p *planner) bootByBMC(want *spec.Host, wait model.Wait) bool {
-	if p.observed.Machines == nil || !p.spec.BootsByBMC(want) {
-		return false
-	}
-	state, known := p.observed.Machines[want.Name]
-	if !known {
-		return false
-	}
-	b := &booting{planner: p, want: want, state: state, waiting: wait}
-	b.waiting.Who, b.waiting.Next = model.WhoMachine, ""
-	if state.Trouble != "" {
-		b.trouble()
-		return true
-	}
-	if state.Failed != "" {
-		b.failed()
-	}
-	if state.Inserting {
-		b.inserting()
-		return true
-	}
-	switch state.Power {
-	case model.PowerIsOff:
-		b.off()
-	case model.PowerIsOn:
-		b.on()
-	case model.PowerGoingOn, model.PowerGoingOff:
-		b.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
-	default:
-		b.block(ReasonBMC, "its BMC does not say whether it is on", model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
-	}
-	return true
-}
-
 // booting is the way of one machine to its registration.
 type booting struct {
-	*planner
-	want    *spec.Host
-	state   model.MachineState
-	waiting model.Wait
+	*collector
+	options  *model.Options
+	roster   *roster
+	want     *spec.Host
+	state    model.MachineState
+	memory   model.Memory
+	now      time.Time
+	waiting  model.Wait // for the machine to register
+	held     bool       // machines are not to be booted yet
+	explains bool       // what its BMC is asked next is said as well
 }
 
 func (b *booting) act(kind model.Kind, reason string) {
@@ -123,7 +48,7 @@ func (b *booting) act(kind model.Kind, reason string) {
 		return
 	}
 	action := machineAction(kind, b.want.Name, reason)
-	b.planner.act(action)
+	b.collector.act(action)
 	if b.explains {
 		b.asksNext(action)
 	}
@@ -132,7 +57,7 @@ func (b *booting) act(kind model.Kind, reason string) {
 // asksNext names, in a look that writes nothing, what the BMC is asked next: only what asks it learns its answer.
 func (b *booting) asksNext(action model.Action) {
 	verb := "create cluster"
-	if b.desired.Options.AddNodes {
+	if b.options.AddNodes {
 		verb = "add-node"
 	}
 	b.waiting.Who, b.waiting.Next = model.WhoUser, model.Advice("{"+verb+" -f FILE}")
@@ -150,7 +75,7 @@ func machineAction(kind model.Kind, host, reason string) model.Action {
 
 func (b *booting) wait(what string) {
 	b.waiting.For = b.want.Name + " " + what
-	b.planner.wait(b.waiting)
+	b.collector.wait(b.waiting)
 }
 
 // block says what stands in a machine's way: where the install can do without
@@ -161,7 +86,7 @@ func (b *booting) block(reason, message string, remedy model.Advice) {
 		b.wait("to be booted: " + message)
 		return
 	}
-	b.planner.block(model.Blocker{
+	b.collector.block(model.Blocker{
 		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.ScopeHost.Of(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
@@ -190,7 +115,7 @@ func (b *booting) failed() {
 		b.wait("to be booted: " + message)
 		return
 	}
-	b.planner.block(model.Blocker{
+	b.collector.block(model.Blocker{
 		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CurePerson, Hosts: []string{b.want.Name}, Message: message, Remedy: remedy,
 	})
 }
@@ -257,16 +182,16 @@ func (b *booting) off() {
 // on is a machine that is on. With our image in the drive it boots, no matter who switched it on. Otherwise it runs
 // something else that may still be needed.
 func (b *booting) on() {
-	first := b.matches.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
+	first := b.roster.ByName[b.want.Name] == nil // otherwise what was read may have been for its last boot
 	read := first && b.state.Fetch.Bytes > 0 && b.now.Sub(b.state.Fetch.Last) < lateReading
 	switch {
 	case b.state.OurMedia || read:
 		b.boots()
-	case first && len(b.matches.unread) > 0: // a host that just called may be this one
+	case first && len(b.roster.unread) > 0: // a host that just called may be this one
 		b.wait("to be told from hosts that have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
 		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
-	case b.desired.Options.RebootRunning:
+	case b.options.RebootRunning:
 		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
 	default:
 		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
@@ -329,118 +254,4 @@ func origin(media string) string {
 		return "the media server"
 	}
 	return u.Scheme + "://" + u.Host
-}
-
-// retireMedia takes our image out of the drives of machines that must not boot
-// it again, and puts the boot order back where it still stands. What is not to
-// be read of a machine then is a warning: its install does not depend on it.
-func (p *planner) retireMedia() {
-	if p.observed.Machines == nil {
-		return
-	}
-	for i := range p.spec.Spec.Hosts {
-		want := &p.spec.Spec.Hosts[i]
-		state, known := p.observed.Machines[want.Name]
-		if !known || !p.spec.BootsByBMC(want) {
-			continue
-		}
-		if !p.pastBoot(want) {
-			p.bootOnce(want, state)
-			continue
-		}
-		switch {
-		case state.Trouble != "":
-			p.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/trouble", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
-				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
-				Next:    troubleRemedy(want.Name, state.TroubleKind),
-			})
-		case state.Inserting: // the run waits for it while there is anything else to wait for
-			p.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/inserting", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
-				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
-				Next:    "run the same command again, which ejects it",
-			})
-		case state.OurMedia:
-			p.act(machineAction(model.EjectMedia, want.Name, "the host needs the discovery image no more"))
-		case state.BootOnce, state.BootStays:
-			p.act(machineAction(model.RestoreBoot, want.Name, "its next boot shall be from its disk"))
-		}
-	}
-}
-
-// bootOnce takes the boot from the virtual drive back once the host runs the image,
-// where the BMC would have it boot that at each start. The image stays: it is read.
-func (p *planner) bootOnce(want *spec.Host, state model.MachineState) {
-	if p.phaseOf(want) == model.PhaseRunsImage && state.Phase == model.PhaseRunsImage && state.Trouble == "" && state.BootStays {
-		p.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
-	}
-}
-
-// lyingBMC is the blocker of a BMC that accepts a request again and again and
-// says each time that nothing has changed.
-func lyingBMC(a model.Action, s model.Success) model.Blocker {
-	b := model.Blocker{
-		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: ReasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
-		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
-		Remedy:  "look at the machine and at its BMC, which may have to be reset",
-	}
-	if a.Kind.Switches() {
-		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
-	}
-	return b
-}
-
-// switchWithin is how long a BMC may take to show that a machine was switched. It is
-// asked for that once: a second request may be a second press of the button.
-const switchWithin = 2 * time.Minute
-
-// phaseOf is where a host of the file is.
-func (p *planner) phaseOf(want *spec.Host) model.Phase {
-	switch {
-	case p.toBoot(want):
-		return model.PhaseToBoot
-	case p.pastBoot(want):
-		return model.PhaseLeavesDisc
-	case p.matches.ByName[want.Name] != nil:
-		return model.PhaseRunsImage
-	}
-	return model.PhaseUnknown
-}
-
-// MachinesToAsk are the hosts whose machines the next decision needs, and where each is
-// in its install. They are those that have still to boot; those that run the image, until
-// they are seen not to boot it again by themselves; and those that must not, until nothing
-// of it is left. What was seen before a host came so far says nothing of what it finds there
-// now.
-func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []string, phases map[string]model.Phase) {
-	p := newPlanner(desired, observed, model.Memory{}, observed.At)
-	if p.cluster == nil || p.cluster.State == model.ClusterUnknown {
-		return nil, nil
-	}
-	phases = map[string]model.Phase{}
-	if desired.Options.Remove != nil {
-		return nodes.ToSwitchOff(p.question(p.everybody()...)), phases
-	}
-	for i := range p.spec.Spec.Hosts {
-		host := &p.spec.Spec.Hosts[i]
-		if !p.spec.BootsByBMC(host) {
-			continue
-		}
-		state, known := p.observed.Machines[host.Name]
-		now := p.phaseOf(host)
-		if now == model.PhaseToBoot || now != model.PhaseUnknown && (!known || state.Phase != now || !settled(state)) {
-			ask, phases[host.Name] = append(ask, host.Name), now
-		}
-	}
-	return ask, phases
-}
-
-// settled reports whether nothing is left to do to a machine that has booted.
-func settled(s model.MachineState) bool {
-	if s.Trouble != "" || s.Inserting || s.BootStays {
-		return false
-	}
-	return s.Phase == model.PhaseRunsImage || !s.OurMedia && !s.BootOnce
 }

@@ -1,0 +1,175 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
+)
+
+// spokeNodes asks package nodes how hosts get on with becoming nodes of the installed cluster.
+type spokeNodes struct {
+	*collector
+	spec     *spec.Cluster
+	question *nodes.Question
+	roster   *roster
+	members  *members
+}
+
+// meant reports whether hosts may be added as far as the installed cluster itself can
+// say: that it does not answer keeps none from booting.
+func (s *spokeNodes) meant() bool {
+	if s.question.Observed.Spoke == nil {
+		return true
+	}
+	answer := nodes.Reached(s.question.About())
+	if len(s.members.newNodes()) == 0 { // those that are on their way are waited for as it is
+		answer.Waits = nil
+	}
+	s.take(answer)
+	return !slices.ContainsFunc(answer.Blockers, func(b model.Blocker) bool { return b.Reason != nodes.ReasonUnreachable })
+}
+
+// cannotJoin names the hosts of the file that could not become nodes as things stand, and says
+// why. While others are on their way, the run goes on.
+func (s *spokeNodes) cannotJoin(again []*spec.Host) []*spec.Host {
+	if !s.question.Answers() {
+		return nil
+	}
+	var hosts []nodes.Host
+	under := false
+	for i := range s.spec.Spec.Hosts {
+		want := &s.spec.Spec.Hosts[i]
+		have := s.roster.ByName[want.Name]
+		switch of := membershipOf(have); {
+		case slices.Contains(again, want):
+		case of == outside, of == joining:
+			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+			under = under || have != nil && started(have)
+		}
+	}
+	answer := nodes.Ahead(s.question.About(hosts...))
+	under = under || len(answer.Blockers) > 0 && s.isJoining()
+	var not []*spec.Host
+	for i := range answer.Blockers {
+		for _, name := range answer.Blockers[i].Hosts {
+			not = append(not, s.spec.Host(name))
+		}
+		if under {
+			answer.Blockers[i].Cure = model.CurePerson
+		}
+	}
+	s.take(answer)
+	return not
+}
+
+// isJoining reports whether a host that was added of late is no node yet that takes work.
+func (s *spokeNodes) isJoining() bool {
+	late, _ := nodes.Late(s.question.About(s.members.newNodes()...))
+	return len(nodes.Join(s.question.About(late...)).Ready) < len(late)
+}
+
+// registeredAgain are the hosts of the file that are nodes already, and have registered with the
+// service once more, and what a person has to know about them.
+func (s *spokeNodes) registeredAgain() (again []*spec.Host, told nodes.Answer) {
+	if !s.question.Answers() || !nodes.IsMeant(s.question.About()) {
+		return nil, told
+	}
+	var hosts []nodes.Host
+	for i := range s.spec.Spec.Hosts {
+		want := &s.spec.Spec.Hosts[i]
+		if have := s.roster.ByName[want.Name]; membershipOf(have) == joining && have.Day2 {
+			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+		}
+	}
+	hosts, told = nodes.Again(s.question.About(hosts...))
+	for _, h := range hosts {
+		again = append(again, h.Want)
+	}
+	return again, told
+}
+
+// recordedOtherwise refuses hosts of a file that only adds, if their machines are part of the cluster already under
+// other names: nothing would be added, and the user would not know. Other hosts that are being added go on.
+func (s *spokeNodes) recordedOtherwise(others bool) {
+	for i := range s.spec.Spec.Hosts {
+		want := &s.spec.Spec.Hosts[i]
+		have := s.roster.ByName[want.Name]
+		if !s.members.isAnother(want, have) {
+			continue
+		}
+		b := nodes.Recorded(s.question.Desired, want, have, "match")
+		if others {
+			b.Cure = model.CurePerson
+		}
+		s.block(b)
+	}
+}
+
+// join follows the hosts that run from their disks until their nodes take work.
+func (s *spokeNodes) join() {
+	if !s.question.Answers() {
+		return
+	}
+	hosts, gone := nodes.Late(s.question.About(s.members.newNodes()...))
+	s.take(gone)
+	for _, w := range gone.Warnings {
+		s.plan.Missing = append(s.plan.Missing, w.Scope.Host())
+	}
+	answer := nodes.Join(s.question.About(hosts...))
+	s.take(answer)
+	s.plan.Ready = answer.Ready
+	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !s.atRest() {
+		return
+	}
+	settled, worse := nodes.Settle(s.question.About(hosts...))
+	s.take(settled)
+	if len(worse) > 0 {
+		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "kubectl get clusteroperators")
+	}
+}
+
+// mark gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
+// were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
+func (s *spokeNodes) mark() {
+	if !s.question.Answers() || !nodes.IsMeant(s.question.About()) {
+		return
+	}
+	fresh := s.members.newNodes()
+	var old []nodes.Host
+	for i := range s.spec.Spec.Hosts {
+		want := &s.spec.Spec.Hosts[i]
+		have := s.roster.ByName[want.Name]
+		clear := len(s.roster.doubles[want.Name]) == 0 && have != nil && len(s.roster.several[have.ID]) == 0
+		if !clear || membershipOf(have) != member || s.members.isAnother(want, have) {
+			continue
+		}
+		if !slices.ContainsFunc(fresh, func(h nodes.Host) bool { return h.Name == want.Name && !nodes.LongAgo(h.Have, s.question.Now) }) {
+			old = append(old, nodes.Host{Name: want.Name, Want: want, Have: have})
+		}
+	}
+	answer := nodes.Marks(s.question.About(old...))
+	for i := 0; i < len(answer.Actions); {
+		a := answer.Actions[i]
+		refused, was := s.question.Memory.Refused[a.Key]
+		unattended := s.question.Desired.Options.Unattended
+		if !was || refused.Inputs != a.Fingerprint() || unattended && !rests(refused, s.question.Desired.Options.Unattended, s.question.Now) {
+			i++
+			continue
+		}
+		if unattended {
+			s.plan.TryAgain(refused)
+		}
+		answer.Actions = slices.Delete(answer.Actions, i, i+1)
+		answer.Warnings = append(answer.Warnings, model.Warning{
+			Key: a.Key, Scope: a.Scope, Reason: "NodeNotMarked", Next: model.Advice(refused.Next),
+			Message: fmt.Sprintf("the node %s is not given what %s says of it: %s", a.Name, s.question.Desired.Source(), refused.Error),
+		})
+	}
+	s.take(answer)
+}
+
+func addedAndReady(ready []string) string { return "added, and Ready: " + names.Few(ready) }
