@@ -19,6 +19,7 @@ import (
 // and another one joins the installed cluster in its place. A Machine of the control plane, without which the
 // installation would fail, stays until that is over, and is replaced then.
 func TestMachinesDeletedWhileItInstalls(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 8)
 	r.order("ha", 3)
 	r.until("the cluster is installed", aWhile, func() (bool, string) {

@@ -27,6 +27,7 @@ spec:
 // TestRevokedPullSecret: an installation that cannot begin since a machine may pull no image says which one it is, and
 // begins once it may.
 func TestRevokedPullSecret(t *testing.T) {
+	t.Parallel()
 	trouble, err := scenario.Parse("no-images.yaml", []byte(noImages))
 	if err != nil {
 		t.Fatal(err)

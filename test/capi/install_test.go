@@ -19,6 +19,7 @@ import (
 // TestCompact takes a cluster of three machines from its template to Available. Providers that are started anew
 // then have nothing to write.
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 3)
 	r.order("compact", 0)
 	r.untilAvailable(aWhile)
@@ -70,6 +71,7 @@ func (r *rig) checkDescribed() {
 // TestCompactOverREST does so by a service without a hub. The cluster goes to another management cluster that reaches
 // the same service, where a worker is added, and it is deleted.
 func TestCompactOverREST(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 4, func(r *rig) { r.overREST = true })
 	r.order("compact", 0)
 	r.untilAvailable(aWhile)
@@ -84,6 +86,7 @@ func TestCompactOverREST(t *testing.T) {
 // TestLiveISO boots the machines of a cluster from its discovery images as the service has them, and adds one that
 // reads its image from the providers.
 func TestLiveISO(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 5)
 	r.order("metal3", 1)
 	r.untilAvailable(aWhile)
@@ -111,6 +114,7 @@ func TestLiveISO(t *testing.T) {
 // TestStaticNetwork gives the machine of a cluster the network that its config selects. The object that is made of it
 // for the service is deleted with the cluster, and the network itself stays.
 func TestStaticNetwork(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1)
 	host := object("metal3.io/v1alpha1", "BareMetalHost")
 	r.get("rack-host-0", host)

@@ -31,6 +31,7 @@ spec:
 // TestUnwellWorkerIsLeftOut: a worker that has registered and is not ready does not hold the installation up, is not
 // wiped with it, says why, and joins once it is well and was booted again.
 func TestUnwellWorkerIsLeftOut(t *testing.T) {
+	t.Parallel()
 	trouble, err := scenario.Parse("little-memory.yaml", []byte(littleMemory))
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ const aWhile = 5 * time.Minute
 // TestLife takes a cluster through its life: it is installed with workers, gets more, loses one machine of
 // either kind, is upgraded, goes to another management cluster, and is deleted there.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 11)
 	r.order("ha", 3)
 	r.untilAvailable(aWhile)

@@ -20,6 +20,7 @@ import (
 // cluster is moved to a hub that knows none of its machines: they stay what they were, and keep running when they are
 // deleted there.
 func TestPool(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 6)
 	r.fillPool(6)
 	r.order("agents", 1)
@@ -48,6 +49,7 @@ func TestPool(t *testing.T) {
 // of the pool by their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the
 // pool each time. The providers may act in that namespace and in the Cluster's, and in no other.
 func TestPoolElsewhere(t *testing.T) {
+	t.Parallel()
 	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub manages only the two namespaces
 	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })
 	pool := r.in(r.hosts)

@@ -44,12 +44,33 @@ const (
 	version, newer = "4.20.32", "4.20.33"
 )
 
-// managementCluster is the management cluster of all tests that do not need one of their own, and otherCluster the one
-// that clusters are moved to.
-var managementCluster, otherCluster kubetest.SharedManagement
+// place is where one test at a time plays: a management cluster, another one that clusters are moved to, and the API
+// server of the workload cluster. Each starts when a test first needs it.
+type place struct {
+	management, other kubetest.SharedManagement
+	workload          kubetest.Shared
+}
 
-// workloadServer is where the workload cluster of each test is played.
-var workloadServer kubetest.Shared
+// sideBySide is how many tests run at once. They wait for machines and controllers most of the time.
+const sideBySide = 2
+
+// places are those that no test plays at.
+var places = make(chan *place, sideBySide)
+
+// take is a place for one test, until the test's end.
+func take(t testing.TB) *place {
+	t.Helper()
+	p := <-places
+	t.Cleanup(func() { places <- p })
+	return p
+}
+
+// run runs tests, and stops what they have started at the place.
+func (p *place) run(tests kubetest.Runner) int {
+	return p.management.Run(kubetest.Runner(func() int {
+		return p.other.Run(kubetest.Runner(func() int { return p.workload.Run(tests) }))
+	}))
+}
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(environmentApart); how != "" {
@@ -59,15 +80,20 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(managementCluster.Run(kubetest.Runner(func() int {
-		return otherCluster.Run(kubetest.Runner(func() int { return workloadServer.Run(m) }))
-	})))
+	tests := kubetest.Runner(m.Run)
+	for range sideBySide {
+		p, others := &place{}, tests
+		places <- p
+		tests = func() int { return p.run(others) }
+	}
+	os.Exit(tests())
 }
 
 // rig is a namespace of a management cluster with all that plays there.
 type rig struct {
 	*kubetest.Management
 	t         testing.TB
+	place     *place
 	namespace string
 	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it differs
 	clock     clock.Clock
@@ -85,17 +111,17 @@ type rig struct {
 // newRig starts a site with so many BareMetalHosts and the providers.
 func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
+	r := &rig{t: t, place: take(t), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	for _, option := range with {
 		option(r)
 	}
 	if r.Management == nil {
-		r.Management = managementCluster.Start(t)
+		r.Management = r.place.management.Start(t)
 	}
 	r.namespace = r.Namespace(t)
 	r.connect()
 	t.Cleanup(r.clear)
-	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{workloadServer.Start(t).Config}})
+	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{r.place.workload.Start(t).Config}})
 	if err := management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +153,7 @@ func (r *rig) clear() {
 func (r *rig) beside() *rig {
 	r.t.Helper()
 	other := &rig{
-		Management: otherCluster.Start(r.t), t: r.t, namespace: r.namespace, clock: r.clock, overREST: r.overREST,
+		Management: r.place.other.Start(r.t), t: r.t, place: r.place, namespace: r.namespace, clock: r.clock, overREST: r.overREST,
 		writes: &writes{count: map[string]int{}},
 	}
 	other.connect()

@@ -28,6 +28,7 @@ const kubeVersion = "v1.33.32"
 // before it replaces workers, and no Machine is replaced. Its hosts go back to their pool in the end. It begins with a
 // version that is shorter than the one that kubelets report, as a user writes it who does not know that.
 func TestTopologyUpgrade(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 5, func(r *rig) {
 		r.Management = kubetest.StartManagement(t, kubetest.ManagementConfig{
 			FeatureGates: map[string]bool{"ClusterTopology": true, "RuntimeSDK": true, "InPlaceUpdates": true},
