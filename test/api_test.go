@@ -3,6 +3,7 @@ package test
 import (
 	"bytes"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/importer"
 	"go/token"
 	"go/types"
@@ -84,10 +85,7 @@ func exported(t *testing.T) []*types.Package {
 		if !strings.HasPrefix(path, module+"/pkg/install") || strings.Contains(path, "/internal/") {
 			continue
 		}
-		p, err := from.Import(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(from.Import(path))(t)
 		public = append(public, p)
 	}
 	slices.SortFunc(public, func(a, b *types.Package) int { return strings.Compare(a.Path(), b.Path()) })

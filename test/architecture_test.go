@@ -5,6 +5,7 @@ package test
 
 import (
 	"errors"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -464,20 +465,14 @@ func TestDecisionsReadDownwards(t *testing.T) {
 // packages are not read, so that only what the package itself declares is known.
 func filesUsed(t *testing.T, folder string) map[string]map[string]bool {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob(filepath.Join(folder, "*.go")))(t)
 	fset, uses := token.NewFileSet(), map[string]map[string]bool{}
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(fset, name, nil, 0))(t)
 		files, uses[filepath.Base(name)] = append(files, file), map[string]bool{}
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,16 +22,10 @@ import (
 func TestImporter(t *testing.T) {
 	program := example(t, ".")
 	file := filepath.Join("..", "examples", "sno", "cluster.yaml")
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	// Fast enough to be done in seconds, slow enough for a program whose own
 	// clock is the wall's to see every state that it has to act on.
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -97,10 +92,7 @@ func example(t *testing.T, folder string) string {
 func TestImporterLines(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", filepath.FromSlash(name))))(t)
 		return string(text)
 	}
 	page := read("docs/library.md")

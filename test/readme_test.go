@@ -3,6 +3,7 @@
 package test
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +14,7 @@ import (
 
 // TestFirstCommand runs the first command of README as it stands there, and looks for what it promises.
 func TestFirstCommand(t *testing.T) {
-	page, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../README.md"))(t)
 	found := regexp.MustCompile(`(?m)^go run (.*)(\./cmd/oaictl) (.*)$`).FindStringSubmatch(string(page))
 	if found == nil {
 		t.Fatal("README has no command that starts with go run")

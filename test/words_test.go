@@ -2,6 +2,7 @@ package test
 
 import (
 	"bufio"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"os"
 	"path/filepath"
@@ -54,10 +55,7 @@ func TestLinesAreShort(t *testing.T) {
 		if s.test || ast.IsGenerated(s.file) {
 			continue
 		}
-		file, err := os.Open(filepath.Join("..", s.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(filepath.Join("..", s.path)))(t)
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			if utf8.RuneCount(lines.Bytes()) > longest {
 				long++

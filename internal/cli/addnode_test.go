@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,9 +19,7 @@ func withWorker(t *testing.T) string {
   - {name: node-2, role: worker, match: {mac: "52:54:00:00:00:02"}}
   topology: {controlPlane: 3, workers: 1, required: {workers: 0}}
 `
-	if err := os.WriteFile("workers.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("workers.yaml", []byte(text), 0o600))
 	return "workers.yaml"
 }
 

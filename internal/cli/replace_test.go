@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -17,21 +18,14 @@ func (s *shrinking) missed(t *testing.T, name string) {
 	t.Helper()
 	s.played.PowerOff(name)
 	for range 400 {
-		n, err := s.kube.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(s.kube.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{}))(t)
 		for _, c := range n.Status.Conditions {
 			if c.Type == "Ready" && c.Status != "True" {
-				if err := s.clock.Sleep(t.Context(), 2*time.Minute); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.clock.Sleep(t.Context(), 2*time.Minute))
 				return
 			}
 		}
-		if err := s.clock.Sleep(t.Context(), 5*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 5*time.Second))
 	}
 	t.Fatalf("%s is not missed", name)
 }
@@ -51,9 +45,7 @@ spec:
   - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:02:15"}}
   - {name: cp-2, role: control-plane, match: {mac: "52:54:00:00:02:16"}}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	to := " --dir " + dir + " --cluster-kubeconfig " + s.kubeconfig
 	say := func(line, input string, code int, says ...string) outcome {
 		t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -110,9 +111,7 @@ func TestWhyGroupsByCause(t *testing.T) {
 	var why struct {
 		Blockers []struct{ Validations, Hosts []string }
 	}
-	if err := json.Unmarshal([]byte(got.out), &why); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(got.out), &why))
 	found := slices.ContainsFunc(why.Blockers, func(b struct{ Validations, Hosts []string }) bool {
 		return slices.Contains(b.Validations, "has-min-memory") && slices.Equal(b.Hosts, []string{"node-1", "node-10"})
 	})
@@ -229,10 +228,7 @@ func TestDownloads(t *testing.T) {
 				if !slices.Contains(names, filepath.FromSlash(name)) {
 					t.Errorf("%s is not named: %v", name, names)
 				}
-				content, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := must.Get(os.ReadFile(name))(t)
 				if string(content) != want {
 					t.Errorf("%s holds %d bytes: %.60q", name, len(content), content)
 				}

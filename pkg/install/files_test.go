@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -111,9 +112,7 @@ func TestResultsOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				cluster := filepath.Join(dir, p.Desired.Spec.Metadata.Name)
-				if err := test.spoil(filepath.Join(cluster, "auth")); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, test.spoil(filepath.Join(cluster, "auth")))
 				told := ""
 				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)),
 					install.WithEvents(func(e model.Event) { told += e.Message + "\n" }))
@@ -161,10 +160,7 @@ func (s spoiling) kept(t *testing.T, cluster, told string) {
 		}
 	}
 	for _, pattern := range []string{"auth.*", "auth/*.*"} {
-		found, err := filepath.Glob(filepath.Join(cluster, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(cluster, pattern)))(t)
 		for _, path := range found {
 			if filepath.Base(path) == ".cluster" {
 				continue

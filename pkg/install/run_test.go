@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -397,9 +398,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		files := install.NewFiles(dir)
 		name := decidetest.Sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
-			if _, err := files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")))(t)
 		}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		p.Observed.Cluster = nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -18,14 +19,8 @@ import (
 // describedAs returns the layout's image with another igninfo.json of the same length.
 func describedAs(tb testing.TB, base *iso.Base, text string) *overlay.Image {
 	tb.Helper()
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f, err := volume.Find("coreos/igninfo.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(tb)
+	f := must.Get(volume.Find("coreos/igninfo.json"))(tb)
 	if int64(len(text)) > f.Size {
 		tb.Fatalf("%s has more than %d bytes", text, f.Size)
 	}
@@ -121,9 +116,7 @@ func TestOpenRefusesDirectoriesInACircle(t *testing.T) {
 	images, below := directoryRecord(t, data, "IMAGES"), directoryRecord(t, data, "PXEBOOT")
 	copy(data[below+2:below+18], data[images+2:images+18]) // where it is and how long
 	path := filepath.Join(t.TempDir(), "circle.iso")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	if _, err := iso.Open(path); err == nil || !strings.Contains(err.Error(), "circle.iso: directory /images/pxeboot") || !strings.Contains(err.Error(), "go in a circle") {
 		t.Errorf("error %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -99,10 +100,7 @@ func checkPlaces(t *testing.T, base *iso.Base, image *overlay.Image) {
 	if changed > areas {
 		t.Errorf("%d extents are not the base's, want at most %d", changed, areas)
 	}
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(t)
 	for _, r := range changes(t, image, base.Image()) {
 		within := false
 		for _, path := range []string{"images/ignition.img", "images/cdboot.img", "EFI/redhat/grub.cfg", "isolinux/isolinux.cfg", "boot/grub/grub.cfg"} {
@@ -248,10 +246,7 @@ func TestHostnames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := reopen(t, image).Ignition()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(reopen(t, image).Ignition())(t)
 			for _, want := range c.want {
 				if !bytes.Contains(got, []byte(want)) {
 					t.Errorf("no %s in %s", want, got)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
@@ -87,10 +88,7 @@ func TestMinimalOfWhatWasCustomized(t *testing.T) {
 		if _, err := customized.Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrCustomized) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		built, err := customized.AsBuilt()
-		if err != nil {
-			t.Fatal(err)
-		}
+		built := must.Get(customized.AsBuilt())(t)
 		made, err := built.Minimal(t.Context(), rootfsURL)
 		if err != nil {
 			t.Fatalf("%s: of the image as it was built: %v", name, err)
@@ -128,10 +126,7 @@ func TestNetbootEveryLayout(t *testing.T) {
 	for _, l := range isotest.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			base := open(t, l)
-			n, err := base.Netboot(wish(l))
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(base.Netboot(wish(l)))(t)
 			initrd := isotest.Content(t, l, "images/pxeboot/initrd.img")
 			if got := content(t, n.Initrd); !bytes.HasPrefix(got, initrd) || int64(len(got)-len(initrd)) != n.Result.IgnitionBytes {
 				t.Errorf("initrd of %d bytes does not begin with the base's %d", len(got), len(initrd))
@@ -214,14 +209,10 @@ func BenchmarkCustomize(b *testing.B) {
 
 func BenchmarkMinimal(b *testing.B) {
 	base := open(b, layout(b, "x86_64-2023-07"))
-	if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(base.Minimal(b.Context(), rootfsURL))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(base.Minimal(b.Context(), rootfsURL))(b)
 	}
 }
 
@@ -229,12 +220,7 @@ func BenchmarkOpen(b *testing.B) {
 	path := isotest.Make(b, layout(b, "x86_64-2023-07"))
 	b.ReportAllocs()
 	for b.Loop() {
-		base, err := iso.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := base.Close(); err != nil {
-			b.Fatal(err)
-		}
+		base := must.Get(iso.Open(path))(b)
+		must.Do(b, base.Close())
 	}
 }

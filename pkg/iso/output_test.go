@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -17,9 +18,7 @@ func embedded(tb testing.TB, image *overlay.Image, result iso.Result) []byte {
 	for _, e := range image.Extents() {
 		if e.Kind == overlay.Memory && e.Length == result.IgnitionBytes {
 			piece := make([]byte, e.Length)
-			if _, err := image.ReadAt(piece, e.Offset); err != nil {
-				tb.Fatal(err)
-			}
+			must.Get(image.ReadAt(piece, e.Offset))(tb)
 			return piece
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -28,9 +29,7 @@ func TestMachinesDeletedWhileItInstalls(t *testing.T) {
 	})
 	worker, control := r.machines(false)[0], r.machines(true)[0]
 	for _, m := range []*clusterv1.Machine{&worker, &control} {
-		if err := r.client.Delete(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.client.Delete(t.Context(), m))
 	}
 	r.until("it is said that the Machine of the control plane stays for now", aWhile, r.held(&control, "InstallationRunning"))
 	r.untilGone(&worker)

@@ -10,6 +10,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
@@ -28,10 +29,7 @@ spec:
 // begins once it may.
 func TestRevokedPullSecret(t *testing.T) {
 	t.Parallel()
-	trouble, err := scenario.Parse("no-images.yaml", []byte(noImages))
-	if err != nil {
-		t.Fatal(err)
-	}
+	trouble := must.Get(scenario.Parse("no-images.yaml", []byte(noImages)))(t)
 	r := newRig(t, 3, func(r *rig) { r.scenario = trouble })
 	r.order("ha", 0)
 	r.until("it is said what is missing", aWhile, func() (bool, string) {

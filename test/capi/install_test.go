@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -37,9 +38,7 @@ func TestCompact(t *testing.T) {
 	r.stop()
 	r.writes.take()
 	r.start()
-	if err := r.clock.Sleep(t.Context(), 35*time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.clock.Sleep(t.Context(), 35*time.Minute))
 	if total, which := r.writes.take(); total > 0 {
 		r.get("lab", after)
 		t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before.Status, after.Status))
@@ -142,9 +141,7 @@ func (r *rig) networks() []string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	list.SetKind("NMStateConfigList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())
@@ -155,10 +152,7 @@ func (r *rig) networks() []string {
 // handOnMedia starts the providers anew, with media of their own.
 func (r *rig) handOnMedia() {
 	r.t.Helper()
-	port, err := r.Port(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	port := must.Get(r.Port(r.t.Context()))(r.t)
 	r.media = fmt.Sprintf("127.0.0.1:%d", port)
 	r.stop()
 	r.start()
@@ -170,9 +164,7 @@ func (r *rig) imageURLs() map[string]string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
 	list.SetKind("Metal3MachineList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	urls := map[string]string{}
 	for i := range list.Items {
 		urls[list.Items[i].GetName()], _, _ = unstructured.NestedString(list.Items[i].Object, "spec", "image", "url")

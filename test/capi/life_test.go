@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -66,20 +67,14 @@ func (r *rig) workload() client.Client {
 	if of == nil {
 		r.t.Fatal("there is no workload cluster lab")
 	}
-	c, err := client.New(of.Config(), client.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return c
+	return must.Get(client.New(of.Config(), client.Options{}))(r.t)
 }
 
 // nodes are the ready nodes of the installed cluster, and the provider id of each.
 func (r *rig) nodes() map[string]string {
 	r.t.Helper()
 	list := &corev1.NodeList{}
-	if err := r.workload().List(r.t.Context(), list); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.workload().List(r.t.Context(), list))
 	ready := map[string]string{}
 	for i := range list.Items {
 		for _, c := range list.Items[i].Status.Conditions {
@@ -95,9 +90,7 @@ func (r *rig) nodes() map[string]string {
 func (r *rig) machines(controlPlane bool) []clusterv1.Machine {
 	r.t.Helper()
 	list := &clusterv1.MachineList{}
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	return slices.DeleteFunc(list.Items, func(m clusterv1.Machine) bool {
 		_, is := m.Labels[clusterv1.MachineControlPlaneLabel]
 		return is != controlPlane
@@ -128,14 +121,8 @@ func (r *rig) checkKubeconfig() {
 	if !r.get("lab-kubeconfig", secret) {
 		r.t.Fatal("there is no kubeconfig")
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	c, err := client.New(config, client.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(secret.Data["value"]))(r.t)
+	c := must.Get(client.New(config, client.Options{}))(r.t)
 	if err := c.List(r.t.Context(), &corev1.NodeList{}); err != nil {
 		r.t.Errorf("the kubeconfig: %v", err)
 	}
@@ -279,9 +266,7 @@ func (r *rig) identities() map[string]string {
 	found := map[string]string{}
 	for _, m := range slices.Concat(r.machines(true), r.machines(false)) {
 		node := &corev1.Node{}
-		if err := r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Do(r.t, r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node))
 		found[string(m.UID)] = fmt.Sprintf("%s on %s, node %s", m.Name, m.Spec.ProviderID, node.UID)
 	}
 	return found
@@ -366,9 +351,7 @@ func (r *rig) serviceObjects() []string {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion(version)
 		list.SetKind(kind + "List")
-		if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 		for i := range list.Items {
 			found = append(found, kind+" "+list.Items[i].GetName())
 		}
@@ -409,9 +392,7 @@ func (r *rig) delete() {
 	r.t.Helper()
 	cluster := &clusterv1.Cluster{}
 	r.get("lab", cluster)
-	if err := r.client.Delete(r.t.Context(), cluster); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.Delete(r.t.Context(), cluster))
 	r.until("the Cluster is gone", aWhile, func() (bool, string) {
 		now := &clusterv1.Cluster{}
 		if !r.get("lab", now) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestPool takes control plane and workers from a pool of machines that have booted already, and gives one back. The
@@ -81,9 +82,7 @@ func (r *rig) pauseHosts() {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("metal3.io/v1alpha1")
 	list.SetKind("BareMetalHostList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	for i := range list.Items {
 		r.patch(&list.Items[i], func(o client.Object) { o.SetAnnotations(map[string]string{"baremetalhost.metal3.io/paused": ""}) })
 	}
@@ -170,9 +169,7 @@ func (r *rig) states() map[string]string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	list.SetKind("AgentList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	states := map[string]string{}
 	for i := range list.Items {
 		state, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "debugInfo", "state")

@@ -28,6 +28,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -122,9 +123,7 @@ func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	r.connect()
 	t.Cleanup(r.clear)
 	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{r.place.workload.Start(t).Config}})
-	if err := management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts))
 	return r
 }
 
@@ -167,14 +166,9 @@ func (r *rig) beside() *rig {
 func (r *rig) connect() {
 	r.t.Helper()
 	r.dial()
-	var err error
-	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	r.webhooks = must.Get(r.NewWebhooks(r.t.Context()))(r.t)
 	manifests := filepath.Join("..", "..", "pkg", "capi", "manifests")
-	if err := r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")))
 }
 
 // dial makes a client.
@@ -186,9 +180,7 @@ func (r *rig) dial() {
 	}
 	unlimited := rest.CopyConfig(r.Config)
 	unlimited.QPS = -1
-	if r.client, err = client.New(unlimited, client.Options{Scheme: scheme}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.client = must.Get(client.New(unlimited, client.Options{Scheme: scheme}))(r.t)
 }
 
 // play starts everything that lives beside the API server, and the providers, until the test's end.
@@ -225,11 +217,7 @@ func (r *rig) surround(config management.Config) *management.Site {
 // service is the service itself.
 func (r *rig) service() install.Backend {
 	r.t.Helper()
-	service, err := plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return service
+	return must.Get(plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}))(r.t)
 }
 
 // log takes a line of the providers' log, except lines that say that something starts.
@@ -312,10 +300,7 @@ func (r *rig) expand(name string, values map[string]string) string {
 // file is a file of the release.
 func (r *rig) file(name string) []byte {
 	r.t.Helper()
-	files, err := components.Files(components.Options{Namespaced: r.hosts != ""})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	files := must.Get(components.Files(components.Options{Namespaced: r.hosts != ""}))(r.t)
 	at := slices.IndexFunc(files, func(f components.File) bool { return f.Name == name })
 	if at < 0 {
 		r.t.Fatalf("there is no file %s", name)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
@@ -112,9 +113,7 @@ func (r *rig) nameCommit() {
 	if reconciled, _ := r.topologyReconciled(); reconciled {
 		r.t.Error("Cluster API waits for nothing")
 	}
-	if err := setVersion(true); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, setVersion(true))
 	r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, r.plane().Name)}, func(o client.Object) {
 		o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.Version = runs
 	})

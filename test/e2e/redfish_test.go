@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -127,23 +128,15 @@ func TestAddNodeHandsFree(t *testing.T) {
 // oneMore is the example with a worker more.
 func oneMore(t *testing.T, example string) string {
 	t.Helper()
-	data, err := os.ReadFile(example)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(example))(t)
+	shared := must.Get(filepath.Abs(filepath.Join("..", "..", "examples", "shared")))(t)
 	const worker = `  - name: worker-0
     role: worker
     match: {mac: "52:54:00:00:07:03"}
     bmc: {address: "https://192.0.2.13/redfish/v1/Systems/1", credentials: {file: ../shared/bmc-password}, insecure: true}
 `
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data)+worker, "../shared", shared)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(data)+worker, "../shared", shared)), 0o600))
 	return file
 }
 
@@ -201,18 +194,14 @@ func interrupted(t *testing.T, command *exec.Cmd, words string) (said string, co
 		t.Fatal(err)
 	}
 	command.Stdout, command.Stderr = write, write
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	_ = write.Close()
 	var text strings.Builder
 	for lines := bufio.NewScanner(read); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")
 		if words != "" && strings.Contains(lines.Text(), words) {
 			words = ""
-			if err := command.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, command.Process.Signal(os.Interrupt))
 		}
 	}
 	_ = command.Wait()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -26,15 +27,10 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 			t.Fatalf("%v\n%s", first.err, first.story())
 		}
 		auth := filepath.Join(dir, x.cluster.Metadata.Name, "auth")
-		ours, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ours := must.Get(os.ReadFile(filepath.Join(auth, "kubeconfig")))(t)
 		replace := func(name, content string) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(auth, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(auth, name), []byte(content), 0o600))
 		}
 		again := func() (*attempt, bool) {
 			t.Helper()
@@ -65,9 +61,7 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 		if _, told := again(); told {
 			t.Error("the folder was put aside although it is marked as this cluster's")
 		}
-		if err := os.Remove(filepath.Join(auth, ".cluster")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(auth, ".cluster")))
 		if a, told := again(); told || !slices.Contains(a.actions(), "cluster/save/kubeconfig") {
 			t.Errorf("the folder of before was not adopted\n%s", a.story())
 		}

@@ -5,6 +5,7 @@ package kubectl
 import (
 	"bufio"
 	"encoding/json"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,13 +49,8 @@ func TestInstall(t *testing.T) {
 // watches follows hosts until it is interrupted.
 func watches(t *testing.T, d *desk) {
 	command := d.program(t.Context(), filepath.Join(d.plugins, "kubectl-oai"), "get", "hosts", "plugged", "-w", "-o", "json")
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.StdoutPipe())(t)
+	must.Do(t, command.Start())
 	lines := bufio.NewScanner(out)
 	for range 3 {
 		var host struct{ Name, State string }
@@ -62,9 +58,7 @@ func watches(t *testing.T, d *desk) {
 			t.Errorf("%q is no host", lines.Text())
 		}
 	}
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Process.Signal(os.Interrupt))
 	for lines.Scan() {
 		t.Errorf("something has changed: %s", lines.Text())
 	}
@@ -79,10 +73,7 @@ func noSecret(t *testing.T, d *desk, told string) {
 	if !strings.Contains(told, "PATCH /api") || !strings.Contains(told, " → 20") {
 		t.Errorf("-vv tells of no call:\n%s", told)
 	}
-	pullSecret, err := os.ReadFile(filepath.Join("..", "..", "examples", "shared", "pull-secret.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pullSecret := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", "shared", "pull-secret.json")))(t)
 	var content struct {
 		Auths map[string]struct{ Auth string }
 	}

@@ -3,6 +3,7 @@
 package kubectl
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,10 +34,7 @@ func TestMerge(t *testing.T) {
 	}
 
 	d.must(t, "", "config", "set-context", "lab", "--namespace", "kube-system")
-	written, err := os.ReadFile(d.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must.Get(os.ReadFile(d.kubeconfig))(t)
 	if got := d.oai(t, 0, merge...); got.out != "context lab already there in "+d.kubeconfig+"\n" {
 		t.Errorf("got %+v", got)
 	}
@@ -51,15 +49,11 @@ func TestMerge(t *testing.T) {
 	}
 
 	lock := d.kubeconfig + ".lock"
-	if err := os.WriteFile(lock, nil, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(lock, nil, 0))
 	if got := d.kubectl(t, "", "config", "use-context", "work"); got.code == 0 {
 		t.Error("this kubectl has another lock")
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(lock))
 	d.must(t, "", "config", "use-context", "work")
 	for _, entry := range []string{"context", "cluster", "user"} {
 		d.must(t, "", "config", "delete-"+entry, "lab")

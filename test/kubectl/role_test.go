@@ -3,6 +3,7 @@
 package kubectl
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,10 +15,7 @@ func TestDocumentedRole(t *testing.T) {
 	admin := newDesk(t)
 	admin.must(t, imageSet, "apply", "-f", "-")
 	namespace := admin.cluster.Namespace(t)
-	role, err := filepath.Abs(filepath.Join("..", "..", "docs", "hub-role.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	role := must.Get(filepath.Abs(filepath.Join("..", "..", "docs", "hub-role.yaml")))(t)
 	admin.must(t, "", "apply", "-n", namespace, "-f", role)
 	file := admin.example(t, "sno", "allowed")
 	admin.play(t, "-f", file, "--speed", "300", "--hive", "-n", namespace)

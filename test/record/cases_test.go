@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,10 +36,7 @@ func file(example string) string { return example + "/cluster.yaml" }
 // clusterOf is the name of an example's cluster.
 func clusterOf(t *testing.T, example string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", example, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", example, "cluster.yaml")))(t)
 	for line := range strings.Lines(string(text)) {
 		if _, name, is := strings.Cut(line, "{name: "); is && strings.HasPrefix(line, "metadata:") {
 			return strings.TrimRight(name, "}\n")
@@ -295,9 +293,7 @@ func (s *stage) generated(template string, count [2]string) []byte {
 // apply writes objects to a file, and applies them to the management cluster.
 func (s *stage) apply(name string, objects []byte) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name), objects, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.WriteFile(filepath.Join(s.dir, name), objects, 0o600))
 	s.kubectl("apply", "-f", name)
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"io"
 	"maps"
 	"net/http"
@@ -95,10 +96,7 @@ func (x *traffic) note(r *recording) {
 // proxy is the address of a proxy before a service, which records what passes.
 func (x *traffic) proxy(t *testing.T, service string) string {
 	t.Helper()
-	target, err := url.Parse(service)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(service))(t)
 	passing := httputil.NewSingleHostReverseProxy(target)
 	passing.ModifyResponse = func(answer *http.Response) error {
 		if !strings.Contains(answer.Header.Get("Content-Type"), "json") {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,14 +13,10 @@ import (
 func TestKubeconfigOfTheHome(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".kube", "config")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	text := "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
 		"users: [{name: a, user: {client-key-data: bm90IHRvIGJlIHRvbGQ=, client-certificate-data: bm90IHRvIGJlIHRvbGQ=}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	k := &Kube{}
 	k.readEnvironment(map[string]string{"HOME": home})
 	config, err := k.Config()

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func sample() Result {
@@ -51,14 +52,9 @@ func TestPrint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.format, func(t *testing.T) {
-			format, err := Parse(tt.format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			format := must.Get(Parse(tt.format))(t)
 			var out strings.Builder
-			if err := format.Print(&out, sample()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, format.Print(&out, sample()))
 			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -75,10 +71,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
-	format, err := Parse("jsonpath={.nothing}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	format := must.Get(Parse("jsonpath={.nothing}"))(t)
 	var out strings.Builder
 	var unfit *TemplateError
 	if err := format.Print(&out, sample()); !errors.As(err, &unfit) || unfit.Template != "{.nothing}" {
@@ -155,15 +148,10 @@ func TestTemplateThatNamesWhatIsEmpty(t *testing.T) {
 
 // A template does not wear out.
 func TestTemplateOfLinesIsTheSameForEach(t *testing.T) {
-	format, err := Parse("jsonpath={.name}:{range .notes[*]} {@}{end};")
-	if err != nil {
-		t.Fatal(err)
-	}
+	format := must.Get(Parse("jsonpath={.name}:{range .notes[*]} {@}{end};"))(t)
 	var out strings.Builder
 	for range 3 {
-		if err := format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false))
 	}
 	if want := strings.Repeat("lab: a b;\n", 3); out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
@@ -178,14 +166,9 @@ func TestPrintLine(t *testing.T) {
 		`jsonpath={.items[1].name}{"\n"}`: "edge-42\n",
 		"table":                           "lab           1   Ready\nedge-42      11   Installed\n",
 	} {
-		f, err := Parse(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(format))(t)
 		var out strings.Builder
-		if err := f.PrintLine(&out, sample(), false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.PrintLine(&out, sample(), false))
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%s: %s", format, diff)
 		}
@@ -195,9 +178,7 @@ func TestPrintLine(t *testing.T) {
 func TestEmptyTable(t *testing.T) {
 	format, _ := Parse("table")
 	var out strings.Builder
-	if err := format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}))
 	if out.String() != "no clusters\n" {
 		t.Errorf("got %q", out.String())
 	}
@@ -209,9 +190,7 @@ func TestProseBelow(t *testing.T) {
 	long := strings.Repeat("n", 70)
 	table := Table{Columns: []Column{{Name: "NAME"}, {Name: "WAITS FOR", Prose: true}}, Rows: [][]string{{long, ""}, {long, "an image"}, {long, ""}}}
 	var out strings.Builder
-	if err := format.Print(&out, Result{Table: func() Table { return table }}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, format.Print(&out, Result{Table: func() Table { return table }}))
 	if want := "NAME\n" + long + "\n" + long + "\n    an image\n" + long + "\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
@@ -259,9 +238,7 @@ func FuzzEveryFormatTakesEveryWord(f *testing.F) {
 			t.Fatal(err)
 		}
 		var want any
-		if err := json.Unmarshal(encoded, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(encoded, &want))
 		result := Result{Data: data, Names: []string{word}, Table: func() Table {
 			return Table{Columns: []Column{{Name: "NAME"}, {Name: "NEXT"}}, Rows: [][]string{{word, "x"}}}
 		}}

@@ -23,6 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -63,9 +64,7 @@ func runs(ctx context.Context, with func(*app.App) *cobra.Command, out, problems
 func assets(t *testing.T, script string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, serveProgram), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, serveProgram), []byte("#!/bin/sh\n"+script), 0o755))
 	return folder
 }
 
@@ -105,10 +104,7 @@ func TestManagementRefuses(t *testing.T) {
 
 // TestWhatTakesLongIsSaid before the API servers are started.
 func TestWhatTakesLongIsSaid(t *testing.T) {
-	file, err := filepath.Abs("../../../examples/compact/cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(filepath.Abs("../../../examples/compact/cluster.yaml"))(t)
 	for name, run := range map[string]func(io.Writer, ...string) error{
 		"management": func(w io.Writer, flags ...string) error { return manage(t.Context(), io.Discard, w, flags...) },
 		"lab": func(w io.Writer, flags ...string) error {
@@ -126,10 +122,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 // TestServersAreInterrupted makes a server end by itself when it is asked to, so that nothing is left.
 func TestServersAreInterrupted(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	s, err := newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output()))(t)
 	defer s.close()
 	ctx, stop := context.WithCancelCause(t.Context())
 	s.fail = stop
@@ -151,10 +144,7 @@ func TestServersAreInterrupted(t *testing.T) {
 }
 
 func TestSourceTreeIsFoundFromWithin(t *testing.T) {
-	tree, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(filepath.Abs("../../.."))(t)
 	if got, err := sourceTree(); got != tree || err != nil {
 		t.Errorf("%q, %v; it is %s", got, err, tree)
 	}
@@ -168,14 +158,9 @@ func TestSourceTreeIsFoundFromWithin(t *testing.T) {
 // kubeconfig is not taken for one that an earlier run has left.
 func TestFoldersAreOfOneRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "management")
-	leave, err := occupy(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := must.Get(occupy(dir))(t)
 	mine := filepath.Join(dir, "management.kubeconfig")
-	if err := os.WriteFile(mine, []byte("of the first run"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(mine, []byte("of the first run"), 0o600))
 	flags := []string{"--assets", assets(t, ready), "--dir", dir, "--cluster", "compact"}
 	refused := func(says string) {
 		t.Helper()
@@ -193,15 +178,11 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 	own := filepath.Join(dir, "lab.kubeconfig")
 	kubeconfig := func(server string) {
 		t.Helper()
-		if err := os.WriteFile(own, []byte("{apiVersion: v1, kind: Config, clusters: [{name: lab, cluster: {server: '"+server+"'}}]}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(own, []byte("{apiVersion: v1, kind: Config, clusters: [{name: lab, cluster: {server: '"+server+"'}}]}"), 0o600))
 	}
 	kubeconfig("https://api.lab.example.com:6443")
 	refused("not of a simulated cluster")
-	if err := os.WriteFile(own, []byte("no kubeconfig"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(own, []byte("no kubeconfig"), 0o600))
 	refused("not of a simulated cluster")
 	kubeconfig("https://127.0.0.1:40001")
 	if err := replaceable(own); err != nil {
@@ -233,14 +214,8 @@ func TestManagementRuns(t *testing.T) {
 	if out.String() != kubeconfig+"\n" || !strings.Contains(problems.String(), "clusterctl --kubeconfig "+kubeconfig) {
 		t.Errorf("it printed %q, and says:\n%s", out, problems)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", kubeconfig))(t)
+	objects := must.Get(dynamic.NewForConfig(config))(t)
 	machines := objects.Resource(schema.GroupVersionResource{Group: "capi-provider.agent-install.openshift.io", Version: "v1beta2", Resource: "agentmachines"}).Namespace("default")
 	refused := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "capi-provider.agent-install.openshift.io/v1beta2", "kind": "AgentMachine", "metadata": map[string]any{"name": "lab"},
@@ -251,10 +226,7 @@ func TestManagementRuns(t *testing.T) {
 	}
 	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace("default")
 	until(t, ended, "two hosts are left", func() bool {
-		list, err := hosts.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(hosts.List(ctx, metav1.ListOptions{}))(t)
 		available := 0
 		for _, o := range list.Items {
 			if state, _, _ := unstructured.NestedString(o.Object, "status", "provisioning", "state"); state == "available" {
@@ -264,12 +236,8 @@ func TestManagementRuns(t *testing.T) {
 		return available == 2
 	})
 	until(t, ended, "the cluster is installed", func() bool { return strings.Contains(problems.String(), "Cluster lab is Available") })
-	if config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")); err != nil {
-		t.Fatal(err)
-	}
-	if objects, err = dynamic.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
+	config = must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")))(t)
+	objects = must.Get(dynamic.NewForConfig(config))(t)
 	if err := replaceable(filepath.Join(dir, "lab.kubeconfig")); err != nil {
 		t.Errorf("a later run would not replace it if this one were killed: %v", err)
 	}

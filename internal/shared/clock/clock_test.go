@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestScaledPassesAnHourInSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Scaled(300)
 		began, real := c.Now(), time.Now()
-		if err := c.Sleep(t.Context(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Hour))
 		if passed := c.Now().Sub(began); passed < time.Hour || passed > time.Hour+time.Minute {
 			t.Errorf("%s passed", passed)
 		}
@@ -44,9 +43,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 		c := clock.Scaled(300)
 		began := c.Now()
 		done := clock.Working(c)
-		if err := c.Sleep(t.Context(), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Minute))
 		slow := c.Now()
 		for range 100 { // the clock is read all the time
 			time.Sleep(10 * time.Millisecond) // 3 seconds each
@@ -99,9 +96,7 @@ func TestSlowDown(t *testing.T) {
 			t.Errorf("who slept already was woken after %s", took)
 		}
 		slow := c.Now()
-		if err := c.Sleep(t.Context(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Hour))
 		if passed, took := c.Now().Sub(slow), time.Since(real)-time.Minute; passed != time.Hour || took.Round(time.Minute) != time.Hour {
 			t.Errorf("%s passed in %s", passed, took)
 		}

@@ -3,6 +3,7 @@ package escape
 import (
 	"encoding/json"
 	"errors"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -51,15 +52,10 @@ func FuzzNothingSteersATerminal(f *testing.F) {
 		if !Needed(text) && Word(text) != text {
 			t.Errorf("%q became %q without need", text, Word(text))
 		}
-		document, err := json.Marshal(map[string]string{text: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := must.Get(json.Marshal(map[string]string{text: text}))(t)
 		var before, after map[string]string
 		clean := JSON(document)
-		if err := json.Unmarshal(document, &before); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(document, &before))
 		if err := json.Unmarshal(clean, &after); err != nil || Needed(string(clean)) {
 			t.Fatalf("%q became %q: %v", document, clean, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestWhatGivesNoAccess: an access that reaches no cluster is refused, and the error has no secret.
@@ -46,32 +47,19 @@ func TestWhatGivesNoAccess(t *testing.T) {
 func TestAccessIsWhole(t *testing.T) {
 	w, dir := newWay(t, "lab.example.com"), t.TempDir()
 	for name, text := range map[string]string{"ca.crt": w.ca, "tls/me.crt": w.cert, "tls/me.key": w.key} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	source, err := kubeconfig.Parse(filepath.Join(dir, "kubeconfig"), []byte(w.filled(`
+	source := must.Get(kubeconfig.Parse(filepath.Join(dir, "kubeconfig"), []byte(w.filled(`
 clusters: [{name: a, cluster: {server: '{server}', certificate-authority: ca.crt, proxy-url: 'http://proxy:3128'}}]
 users: [{name: b, user: {client-certificate: tls/me.crt, client-key: tls/me.key, tokenFile: token, exec: {command: bin/login, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}}]
 contexts: [{name: c, context: {cluster: a, user: b, namespace: mine}}]
-`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := source.Access()
-	if err != nil {
-		t.Fatal(err)
-	}
+`))))(t)
+	a := must.Get(source.Access())(t)
 	if name, domain := a.Name(); name != "lab" || domain != "example.com" {
 		t.Errorf("it is called %q of %q", name, domain)
 	}
-	merged, err := parse(t, "").Merge(nil, a, kubeconfig.Wish{Names: []string{"lab"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(parse(t, "").Merge(nil, a, kubeconfig.Wish{Names: []string{"lab"}}))(t)
 	text := string(merged.Text)
 	for _, want := range []string{
 		b64(w.ca), b64(w.cert), b64(w.key), "tokenFile: " + filepath.Join(dir, "token"), "command: " + filepath.Join(dir, "bin/login"), "proxy-url: http://proxy:3128", "namespace: mine",
@@ -128,10 +116,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("it ends at %v, %v", got, has)
 	}
 	token := "clusters: [{name: a, cluster: {server: 'https://a'}}]\nusers: [{name: a, user: {token: " + secret + "}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
-	a, err := parse(t, token).Access()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(parse(t, token).Access())(t)
 	if _, has := a.Ends(); has {
 		t.Error("a token has an end")
 	}

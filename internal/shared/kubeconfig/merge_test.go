@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // mergeCase is a kubeconfig that there is, and what becomes of the cluster lab that is merged
@@ -234,17 +235,12 @@ func TestMergeReadsFilesThatAreThere(t *testing.T) {
 	lab := newWay(t, "lab.example.com")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"ca.crt": lab.ca, "me.crt": lab.cert, "me.key": lab.key} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	byPath := lab.filled("clusters: [{name: lab, cluster: {server: '{server}', certificate-authority: ca.crt}}]\n" +
 		"users: [{name: lab, user: {client-certificate: me.crt, client-key: me.key}}]\n" + mergedContext)
 	for folder, want := range map[string]kubeconfig.Done{dir: kubeconfig.Unchanged, t.TempDir(): kubeconfig.Overwritten} {
-		there, err := kubeconfig.Parse(filepath.Join(folder, "config"), []byte(byPath))
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := must.Get(kubeconfig.Parse(filepath.Join(folder, "config"), []byte(byPath)))(t)
 		merged, err := there.Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Overwrite: true})
 		if err != nil || merged.Done != want || strings.Contains(string(merged.Text), "me.key") {
 			t.Errorf("it is %s, %v\n%s", merged.Done, err, merged.Text)
@@ -313,10 +309,7 @@ func keeps(t testing.TB, before, after, name string) {
 func TestMergeKeepsHowItIsWritten(t *testing.T) {
 	lab := newWay(t, "lab.example.com")
 	there := "# head\n\napiVersion: v1\nkind: Config\nclusters:\n# first\n- cluster:\n    server: https://a # here\n    odd: yes\n  name: a\ncontexts: []\ncurrent-context: \"\"\nusers: []\n# tail\n"
-	merged, err := parse(t, there).Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Use: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(parse(t, there).Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Use: true}))(t)
 	marked := "extensions:\n    - extension:\n        id: \"1\"\n        server: {server}\n      name: oaictl.io/cluster\n"
 	want := lab.filled("# head\n\napiVersion: v1\nkind: Config\nclusters:\n# first\n- cluster:\n    server: https://a # here\n    odd: yes\n  name: a\n" +
 		"- cluster:\n    certificate-authority-data: {ca}\n    " + marked + "    server: {server}\n  name: lab\n" +

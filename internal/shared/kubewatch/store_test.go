@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 type store struct {
@@ -71,13 +72,9 @@ func TestReadYourWrites(t *testing.T) {
 		}, []string{"newest"}},
 	} {
 		s := newStore()
-		if err := s.Replace([]any{configMap("a", 4, "old")}, "8"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace([]any{configMap("a", 4, "old")}, "8"))
 		s.Write(configMap("a", 10, "written"))
-		if err := test.events(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, test.events(s))
 		if got := s.All(); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
@@ -87,12 +84,10 @@ func TestReadYourWrites(t *testing.T) {
 // TestRestoredServer: an API server that is restored from a backup counts from an earlier version.
 func TestRestoredServer(t *testing.T) {
 	s := newStore()
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		s.Replace([]any{configMap("a", 90, "a"), configMap("b", 91, "b")}, "100"),
 		s.Replace([]any{configMap("a", 40, "restored")}, "50"), s.Update(configMap("a", 51, "now")),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	s.Write(configMap("c", 52, "c"))
 	if got, want := s.All(), []string{"now", "c"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -72,14 +73,9 @@ func newDesk(t *testing.T, start func(*httptest.Server)) *desk {
 		start(s)
 		t.Cleanup(s.Close)
 	}
-	tag, err := name.ParseReference("images.example.com/ocp/release:1", name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tag := must.Get(name.ParseReference("images.example.com/ocp/release:1", name.Insecure))(t)
 	// The image is written past the login.
-	if err := remote.Write(tag, made{arch: "amd64", label: "4.20.33"}.image(t), remote.WithTransport(into{images})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, remote.Write(tag, made{arch: "amd64", label: "4.20.33"}.image(t), remote.WithTransport(into{images})))
 	return d
 }
 

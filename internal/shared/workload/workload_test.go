@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
 
@@ -87,10 +88,7 @@ func TestAddresses(t *testing.T) {
 	}
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	at := strings.TrimPrefix(server.URL, "https://")
-	config, err := local().Config(kubeconfigOf(server.URL, "", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", nil)))(t)
 	connection, err := config.Dial(t.Context(), "tcp", at)
 	if err != nil {
 		t.Fatalf("an allowed address: %v", err)
@@ -105,19 +103,10 @@ func TestRedirects(t *testing.T) {
 	t.Cleanup(inner.Close)
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		outer, ca := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/elsewhere", code) })
-		config, err := local().Config(kubeconfigOf(outer.URL, "", ca))
-		if err != nil {
-			t.Fatal(err)
-		}
-		over, err := rest.HTTPClientFor(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(local().Config(kubeconfigOf(outer.URL, "", ca)))(t)
+		over := must.Get(rest.HTTPClientFor(config))(t)
 		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPatch} {
-			request, err := http.NewRequestWithContext(t.Context(), method, outer.URL+"/api/v1/nodes/a", strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must.Get(http.NewRequestWithContext(t.Context(), method, outer.URL+"/api/v1/nodes/a", strings.NewReader("{}")))(t)
 			response, err := over.Do(request)
 			if err == nil {
 				_ = response.Body.Close()
@@ -148,16 +137,10 @@ func TestEndlessAnswers(t *testing.T) {
 		_, _ = io.WriteString(packed, `"}`)
 		_ = packed.Close()
 	})
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.New(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
 	if err := c.List(t.Context(), &corev1.NodeList{}); err == nil || !strings.Contains(err.Error(), "it answers with more than 32 MiB") {
 		t.Errorf("the list: %.200v", err)
 	}
@@ -196,17 +179,10 @@ func TestAnswersThatGrow(t *testing.T) {
 // nodesOf is a client for the nodes of a server.
 func nodesOf(t *testing.T, url string, ca []byte) client.WithWatch {
 	t.Helper()
-	config, err := local().Config(kubeconfigOf(url, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(url, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.NewWithWatch(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(client.NewWithWatch(config, client.Options{Mapper: mapper}))(t)
 }
 
 // TestEventsAreNotShown passes on the events of a watch, and of an error only its code and reason.
@@ -217,10 +193,7 @@ func TestEventsAreNotShown(t *testing.T) {
 			{"object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"`+secretText+`","reason":"Expired","code":410},"type":"ERROR"}
 			{"type":"`+secretText+`","object":{}}`)
 	})
-	watch, err := nodesOf(t, server.URL, ca).Watch(t.Context(), &corev1.NodeList{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := must.Get(nodesOf(t, server.URL, ca).Watch(t.Context(), &corev1.NodeList{}))(t)
 	defer watch.Stop()
 	var seen []string
 	for event := range watch.ResultChan() {
@@ -276,18 +249,12 @@ func TestAnswersAreNotShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ca := serve(t, test.answer)
-			config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 			mapper := meta.NewDefaultRESTMapper(nil)
 			version := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
 			mapper.Add(version, meta.RESTScopeRoot)
 			mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-			c, err := client.New(config, client.Options{Mapper: mapper})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(version)
 			for what, object := range map[string]client.Object{"without a type": u, "of a type": &corev1.Node{}} {
@@ -302,16 +269,10 @@ func TestAnswersAreNotShown(t *testing.T) {
 		})
 	}
 	server, ca := serve(t, body(200, "application/json", `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}}`))
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.New(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
 	node := &corev1.Node{}
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "a"}, node); err != nil || node.Name != "a" {
 		t.Errorf("%+v, %v", node, err)
@@ -322,14 +283,8 @@ func TestAnswersAreNotShown(t *testing.T) {
 func TestCertificateIsNotShown(t *testing.T) {
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	_, other := serve(t, func(http.ResponseWriter, *http.Request) {})
-	config, err := local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other))
-	if err != nil {
-		t.Fatal(err)
-	}
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other)))(t)
+	http := must.Get(rest.HTTPClientFor(config))(t)
 	response, err := http.Get(server.URL + "/readyz")
 	if err == nil {
 		_ = response.Body.Close()

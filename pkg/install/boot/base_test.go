@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -50,13 +51,8 @@ func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
 // it, and fetches once.
 func TestBaseImageIsOnItsWay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := liveISO(path); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, liveISO(path))
+	data := must.Get(os.ReadFile(path))(t)
 	half, sent, rest := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
 	var asked atomic.Int32
 	b := aBase(t, spec.X86, func(w http.ResponseWriter, r *http.Request) {
@@ -91,10 +87,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 		t.Error("half an image has a path")
 	}
 	close(rest)
-	base, err := b.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(b.open(t.Context()))(t)
 	if again, err := b.open(t.Context()); again != base || err != nil || at() != "" || b.path() == "" || asked.Load() != 1 {
 		t.Errorf("a second time: %v, %q at %q, fetched %d times", err, at(), b.path(), asked.Load())
 	}
@@ -104,9 +97,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 // what the machines cannot boot.
 func TestBaseImageIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := liveISO(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, liveISO(path))
 	var gone atomic.Bool
 	gone.Store(true)
 	handle := func(w http.ResponseWriter, r *http.Request) {

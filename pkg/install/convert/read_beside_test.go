@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -41,10 +42,7 @@ func TestReadFileReadsWhatLiesBesideIt(t *testing.T) {
 		if test.name == "ztp" {
 			o.Version = ""
 		}
-		whole, err := convert.Read(t.Context(), test.folder, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(convert.Read(t.Context(), test.folder, o))(t)
 		want := sortedLines(report(t, whole))
 		for _, file := range test.named {
 			one, err := convert.Read(t.Context(), filepath.Join(test.folder, filepath.FromSlash(file)), o)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -19,19 +20,14 @@ import (
 func readBack(t *testing.T, objects []*unstructured.Unstructured) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, render.WriteYAML(&out, objects))
 	return readText(t, out.Bytes())
 }
 
 // readText reads objects that were written.
 func readText(t *testing.T, text []byte) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
-	c, err := convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true}))(t)
 	return c, load(t, c)
 }
 
@@ -60,10 +56,7 @@ func sortedHub(c *spec.Cluster) spec.Hub {
 // that has a place for it.
 func TestRoundTripHubOnly(t *testing.T) {
 	before := sample.Parse(t, sample.EveryField())
-	objects, err := render.Hub(before, render.Options{Secrets: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
 	_, after := readBack(t, objects.All())
 	if diff := cmp.Diff(sortedHub(before), sortedHub(after)); diff != "" {
 		t.Errorf("hub (-said +read):\n%s", diff)
@@ -95,10 +88,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 // kubeconfig in a file.
 func TestRoundTripImport(t *testing.T) {
 	before := sample.Parse(t, sample.Imported)
-	objects, err := render.Hub(before, render.Options{Secrets: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
 	c, after := readBack(t, objects.All())
 	for _, loss := range c.Losses {
 		t.Errorf("lost: %+v", loss)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -12,10 +13,7 @@ import (
 func TestReadToLook(t *testing.T) {
 	text := strings.Replace(installConfig, `pullSecret: '{"auths":{"a":{"auth":"YTpi"}}}'`, "fips: false", 1)
 	files := memory{"in/install-config.yaml": []byte(text), "in/agent-config.yaml": []byte(agentConfig)}
-	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}))(t)
 	if got := c.Cluster; got.Metadata.Name != "c" || got.Spec.BaseDomain != "example.com" || len(got.Spec.Hosts) != 1 || got.Spec.OpenShift.Version != "" {
 		t.Errorf("got %+v", got)
 	}

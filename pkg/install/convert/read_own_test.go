@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -26,10 +27,7 @@ func TestReadWhatOaictlMakes(t *testing.T) {
 		"that of another one": {objects: released("place.other-release"), imageSet: "place.other-release"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Env: memory{}.env()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Env: memory{}.env()}))(t)
 			if got := load(t, c).Spec.OpenShift.ImageSet; got != test.imageSet {
 				t.Errorf("imageSet %q", got)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,10 +20,7 @@ func readOne(t *testing.T, text string, replaced ...string) *convert.Converted {
 			t.Fatalf("%q is not there", replaced[i])
 		}
 	}
-	c, err := convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(strings.NewReplacer(replaced...).Replace(text)), Env: memory{}.env()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(strings.NewReplacer(replaced...).Replace(text)), Env: memory{}.env()}))(t)
 	load(t, c)
 	return c
 }
@@ -148,10 +146,7 @@ func TestReadRegistriesConf(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			files := memory{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": []byte(test.text)}
-			c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env()}))(t)
 			list := load(t, c).Spec.Registry.Mirrors
 			if told := toldOf(c); len(list) != 1 || list[0].Source != "quay.io/a" || !strings.Contains(told, test.told) || test.told == "" && told != "" {
 				t.Errorf("mirrors %+v, lost %s", list, told)

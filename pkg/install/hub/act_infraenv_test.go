@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -88,15 +89,8 @@ func nodesOf(t *testing.T, cluster string, host spec.Host) *spec.Cluster {
 	t.Helper()
 	n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: cluster, Hosts: []spec.Host{host}}}
 	n.Spec.Network.Defaults = spec.NetworkDefaults{Gateway: "192.168.127.1", DNS: []string{"192.168.127.1"}}
-	c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
+	return must.Get(c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"}))(t)
 }
 
 // TestNodesLeaveNetworksOfOthers: the networks of machines that a file of kind Nodes does
@@ -109,10 +103,7 @@ func TestNodesLeaveNetworksOfOthers(t *testing.T) {
 	s.settle()
 	names := func() string {
 		t.Helper()
-		list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}))(t)
 		var names []string
 		for _, u := range list.Items {
 			names = append(names, strings.TrimPrefix(u.GetName(), s.namespace+"-"))
@@ -128,9 +119,7 @@ func TestNodesLeaveNetworksOfOthers(t *testing.T) {
 			Key: "update", Kind: model.UpdateInfraEnv, Name: s.namespace, Target: kube.ID(s.namespace, s.namespace),
 			Settings: model.Settings{model.SettingStaticNetworks: model.ValueOf([]string{})},
 		}
-		if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, update))
 	}
 	act(&spec.HostNet{IP: "192.168.127.55/24"})
 	if got := names(); before == "" || got != before+" w-5" {
@@ -186,8 +175,6 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 		t.Errorf("a pull secret that nobody asked to send again: %v", again)
 	}
 	resend := model.Action{Kind: model.UpdateInfraEnv, Name: "own-env", Settings: model.Settings{model.SettingPullSecret: model.ValueOf("resend")}}
-	if err := s.plane.Act(t.Context(), s.desired, resend); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, resend))
 	s.wantWrites("secrets/" + "C-" + hosts[0].Name + "-pull-secret")
 }

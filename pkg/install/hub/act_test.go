@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -136,16 +137,12 @@ func TestStartPreserves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: test.manager}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: test.manager}))(t)
 			changed := s.get(kube.ClusterDeployments, s.namespace).GetResourceVersion()
 			s.eventually("the change", func() bool {
 				return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetResourceVersion() == changed
 			})
-			if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}))
 			if got := s.preserves(); got != test.want {
 				t.Errorf("preserved: %v", got)
 			}
@@ -169,9 +166,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 					"networking": map[string]any{}, "provisionRequirements": map[string]any{"controlPlaneAgents": int64(3)},
 				}})
 				left.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
-				if _, err := s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}))(t)
 			}
 			s.settle()
 			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
@@ -190,9 +185,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
 				t.Errorf("it refers to %s", set)
 			}
-			if err := s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}))
 			if s.hasImageSet(want) {
 				t.Errorf("%s is left", want)
 			}
@@ -222,23 +215,16 @@ func TestImageSetsOfOneName(t *testing.T) {
 	}
 	sets := []string{first.namespace + "." + first.namespace + "-release", second.namespace + "." + first.namespace + "-release"}
 	for i, name := range sets {
-		set, err := first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must.Get(first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{}))(t)
 		if got := recordOf(set).release; got != fmt.Sprintf(image, i) {
 			t.Errorf("%s is %s", name, got)
 		}
 	}
-	if err := first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}))
 	if first.hasImageSet(sets[0]) || !first.hasImageSet(sets[1]) {
 		t.Errorf("the first's is left: %v, the second's: %v", first.hasImageSet(sets[0]), first.hasImageSet(sets[1]))
 	}
-	if err := second.plane.DeleteCluster(t.Context(), kube.ID(second.namespace, first.namespace), install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.plane.DeleteCluster(t.Context(), kube.ID(second.namespace, first.namespace), install.DeleteOptions{}))
 	if second.hasImageSet(sets[1]) {
 		t.Error("the second's is left")
 	}
@@ -251,14 +237,10 @@ func (s *stage) finish() {
 		"-admin-kubeconfig": {"kubeconfig": "final"}, "-admin-password": {"username": "kubeadmin", "password": "secret"},
 	} {
 		u := object("v1", "Secret", s.namespace, s.namespace+name, map[string]any{"stringData": data})
-		if _, err := s.client(kube.Secrets).Create(s.Context(), u, metav1.CreateOptions{}); err != nil {
-			s.Fatal(err)
-		}
+		must.Get(s.client(kube.Secrets).Create(s.Context(), u, metav1.CreateOptions{}))(s)
 	}
 	patch := `{"spec":{"clusterMetadata":{"clusterID":"a","infraID":"b","adminKubeconfigSecretRef":{"name":"` + s.namespace + `-admin-kubeconfig"},"adminPasswordSecretRef":{"name":"` + s.namespace + `-admin-password"}}}}`
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}))(s)
 	s.says("installed", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "True", "InstallationCompleted"),
 		conditionOf("Failed", "False", "InstallationNotFailed"), conditionOf("Stopped", "True", "InstallationCompleted"))
 }
@@ -268,9 +250,7 @@ func (s *stage) finish() {
 func TestUpdate(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}))(t)
 	s.until("the webhook's field", func(o *model.Observed) bool { return o.Cluster.Settings[model.SettingUserManaged] == "false" })
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
@@ -399,9 +379,7 @@ func TestCountsThatChange(t *testing.T) {
 // name.
 func (s *stage) another(k kube.Kind, text string) {
 	s.Helper()
-	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}))(s)
 }
 
 // Fields that another client has set are not overwritten.
@@ -591,9 +569,7 @@ func TestLabelsOfTheCaller(t *testing.T) {
 	s.wantWrites()
 	// What is written nevertheless keeps those of before.
 	s.desired.Options = model.Options{}
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: model.Settings{"spec.boot.image": `"minimal"`}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: model.Settings{"spec.boot.image": `"minimal"`}}))
 	if labels := s.get(kube.InfraEnvs, s.namespace).GetLabels(); labels["cluster.x-k8s.io/cluster-name"] != "outer" {
 		t.Errorf("labels %v", labels)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -24,10 +25,7 @@ func TestObjects(t *testing.T) {
 	host := object("metal3.io/v1alpha1", "BareMetalHost", "lab", "cp-0", nil)
 	host.SetLabels(map[string]string{hubapi.LabelCluster: "lab"})
 	put(t, at, env, host, object("metal3.io/v1alpha1", "BareMetalHost", "lab", "other", nil), agentWith(conditionOf("SpecSynced", "False", "InputError")))
-	got, err := p.Objects(t.Context(), "lab/lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(p.Objects(t.Context(), "lab/lab"))(t)
 	for i := range got {
 		for j := range got[i].Conditions {
 			got[i].Conditions[j].Since = time.Time{} // which is now

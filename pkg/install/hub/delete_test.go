@@ -20,6 +20,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
@@ -30,15 +31,11 @@ import (
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	for run, some := range []bool{true, false} {
 		found := 0
-		if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}))
 		if found > 0 != some {
 			t.Errorf("run %d found %d objects", run, found)
 		}
@@ -61,19 +58,13 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 			s.settle()
 			namespaces := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 			label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
-			if _, err := namespaces.Patch(t.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(namespaces.Patch(t.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}))(t)
 			if theirs != nil {
 				theirs.SetNamespace(s.namespace)
 				resource := schema.GroupVersionResource{Group: theirs.GroupVersionKind().Group, Version: "v1", Resource: strings.ToLower(theirs.GetKind()) + "s"}
-				if _, err := s.admin.Resource(resource).Namespace(s.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.admin.Resource(resource).Namespace(s.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}))(t)
 			}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
 			u, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
 			going := apierrors.IsNotFound(err) || err == nil && u.GetDeletionTimestamp() != nil
 			if going != (theirs == nil) {
@@ -95,20 +86,13 @@ func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 			"interfaces": []any{map[string]any{"name": "eno1", "macAddress": "52:54:00:00:00:09"}},
 		}})
 		u.SetLabels(labels)
-		if _, err := s.client(kube.NMStateConfigs).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.client(kube.NMStateConfigs).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 	}
 	s.until("all networks", func(*model.Observed) bool {
 		return len(s.plane.api.Watching(s.namespace).Store(kube.NMStateConfigs).All()) == 4
 	})
-	if err := s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
+	list := must.Get(s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}))(t)
 	var left []string
 	for i := range list.Items {
 		left = append(left, list.Items[i].GetName())
@@ -126,15 +110,11 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}))(t)
 			machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{"online": true}})
 			machine.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			machine.SetFinalizers([]string{"metal3.io/test"})
-			if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}))(t)
 			s.until("the machine", func(*model.Observed) bool {
 				at := s.plane.api.Watching(s.namespace)
 				deployment := at.Store(kube.ClusterDeployments).Get(s.namespace)
@@ -152,9 +132,7 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 			if detached := s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
 				t.Errorf("detached: %v", detached)
 			}
-			if _, err := s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 			if err := <-deleted; err != nil {
 				t.Error(err)
 			}
@@ -167,13 +145,9 @@ func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	before := s.get(kube.InfraEnvs, s.namespace)
-	if _, err := s.client(kube.InfraEnvs).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.InfraEnvs).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}))(t)
 	w := &teardown.Deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
-	if err := w.ReleaseObject(t.Context(), kube.InfraEnvs, before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.ReleaseObject(t.Context(), kube.InfraEnvs, before))
 	after := s.get(kube.InfraEnvs, s.namespace)
 	if kube.AppliedEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
 		t.Errorf("left: %v, %v, %+v", after.GetLabels(), after.GetAnnotations(), after.GetManagedFields())
@@ -207,9 +181,7 @@ func (n *noted) with(words ...string) (found []string) {
 // finalizers sets those of an object of the cluster's name, none if there is none.
 func (s *stage) finalizers(k kube.Kind, list string) {
 	s.Helper()
-	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}))(s)
 }
 
 const deprovision = "hive.openshift.io/deprovision"
@@ -234,9 +206,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		stop()
 	}()
 	// Where there is no garbage collector, no other component deletes it.
-	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.note}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ends with %v", err)
 	}
@@ -258,9 +228,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		t.Errorf("found: %+v, %v", ref, err)
 	}
 	s.finalizers(kube.ClusterDeployments, "")
-	if err := s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}))
 	s.empty()
 }
 
@@ -292,9 +260,7 @@ func (s *stage) empty() {
 func TestLeftWithoutClusterDeployment(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	own := s.namespace + "/" + s.namespace
 	for _, text := range []string{s.namespace, own} {
@@ -308,9 +274,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, ref, err)
 		}
 	}
-	if err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{}))
 	s.empty()
 	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); model.CodeOf(err) != model.CodeNotFound {
 		t.Errorf("when all is gone: %+v, %v", ref, err)
@@ -336,9 +300,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	own := s.namespace + "/" + s.namespace
-	if err := s.plane.ReleaseCluster(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.ReleaseCluster(t.Context(), own))
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
 	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(model.NextOf(err).String(), "--adopt "+own) || !strings.Contains(model.NextOf(err).String(), "kubectl delete clusterdeployment -n "+s.namespace) {
@@ -353,9 +315,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 func TestDeleteOfWhatIsProtected(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}))(t)
 	s.until("protected", func(*model.Observed) bool {
 		return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetAnnotations()[hubapi.AnnotationProtectedDelete] != ""
 	})
@@ -379,14 +339,10 @@ func TestNotesOfWhatStays(t *testing.T) {
 		"a namespace with something else": {func(s *stage) {
 			s.labelNamespace()
 			put := object("v1", "ConfigMap", s.namespace, "notes", map[string]any{})
-			if _, err := s.client(kube.ConfigMaps).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
-				s.Fatal(err)
-			}
+			must.Get(s.client(kube.ConfigMaps).Create(s.Context(), put, metav1.CreateOptions{}))(s)
 		}, []string{"stays", "ConfigMap notes"}},
 		"an InfraEnv without the label": {func(s *stage) {
-			if _, err := s.client(kube.InfraEnvs).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
-				s.Fatal(err)
-			}
+			must.Get(s.client(kube.InfraEnvs).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}))(s)
 			s.eventually("no label", func() bool {
 				return s.plane.api.Watching(s.namespace).Store(kube.InfraEnvs).Get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
@@ -397,9 +353,7 @@ func TestNotesOfWhatStays(t *testing.T) {
 			s.settle()
 			test.prepare(s)
 			told := &noted{}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.note}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.note}))
 			if len(told.with(test.says...)) != 1 {
 				t.Errorf("told %q", told.all)
 			}
@@ -415,9 +369,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
 	s.settle()
 	told := &noted{}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.note}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.note}))
 	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})
 	if stays := told.with("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
 		t.Errorf("told %q; the namespace: %v (%v)", told.all, left, err)
@@ -428,9 +380,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 func (s *stage) labelNamespace() {
 	s.Helper()
 	label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
-	if _, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(s.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(s.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}))(s)
 }
 
 // A namespace that is being deleted says itself what of its content holds it.
@@ -469,12 +419,8 @@ func TestDelete(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	theirs := object("v1", "Secret", s.namespace, "theirs", map[string]any{})
-	if _, err := s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}))(t)
+	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
 	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs} {
 		if list, err := s.client(k).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 			t.Errorf("%s: %d are left, %v", k.Resource().Resource, len(list.Items), err)
@@ -494,16 +440,12 @@ func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
 	s.plane.api.Clock = clock.Scaled(1200)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}))(t)
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 }
 
 // Letting go deletes nothing and changes no field.
@@ -511,9 +453,7 @@ func TestRelease(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	before := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]
-	if err := s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace))
 	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs} {
 		u := s.get(k, s.namespace)
 		if u.GetLabels()["oaictl.io/cluster"] != "" {

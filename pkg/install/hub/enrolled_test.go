@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,9 +25,7 @@ func TestEnrolledMachines(t *testing.T) {
 			"spec":     map[string]any{"bootMACAddress": "52:54:00:00:00:0" + name},
 			"status":   map[string]any{"provisioning": map[string]any{"state": state}},
 		}}
-		if err := store.Update(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.Update(u))
 	}
 	is := func(cluster string, want ...model.Enrolled) []model.Enrolled {
 		t.Helper()
@@ -51,9 +50,7 @@ func TestEnrolledMachines(t *testing.T) {
 	put("1", "3", "", "provisioned")
 	one.State = "provisioned"
 	is("other", one, two)
-	if err := store.Replace(nil, "4"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Replace(nil, "4"))
 	if left := plane.enrolledMachines(at, "own"); left == nil || len(left) > 0 {
 		t.Errorf("of those that are gone there are %#v", left)
 	}

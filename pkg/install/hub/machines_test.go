@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -26,15 +27,11 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{
 		"online": true, "bootMACAddress": "52:54:00:00:00:00", "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 	}})
-	if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}))(t)
 	name := s.boots(0)
 	agent := s.get(kube.Agents, name)
 	agent.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace, "agent-install.openshift.io/bmh": "metal"})
-	if _, err := s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}))(t)
 	s.until("the machine", func(o *model.Observed) bool {
 		at := s.plane.api.Watching(s.namespace)
 		u := at.Store(kube.Agents).Get(name)
@@ -49,9 +46,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		},
 	}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, action))
 	}
 	s.wantWrites("baremetalhosts/metal")
 	notes := s.get(kube.BareMetalHosts, "metal").GetAnnotations()
@@ -65,17 +60,13 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	}
 	// The controller adds labels, and never removes one.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
-	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}))(t)
 	s.until("the labels", func(o *model.Observed) bool {
 		return strings.Contains(string(o.Hosts[0].Settings[model.SettingLabels]), "rack")
 	})
 	action.Settings = model.Settings{model.SettingLabels: model.ValueOf(map[string]string{"row": "1"})}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, action))
 	}
 	s.wantWrites("baremetalhosts/metal", "agents/"+name)
 	notes = s.get(kube.BareMetalHosts, "metal").GetAnnotations()
@@ -96,11 +87,7 @@ func metal3Hosts(t *testing.T, namespace string, names ...string) *spec.Cluster 
 		text += fmt.Sprintf("  - {name: %s, match: {mac: \"52:54:00:00:00:%02d\"}, bmc: {address: 10.0.0.%d, system: \"1\", credentials: {env: BMC}}}\n", name, i, i+1)
 	}
 	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`, "BMC": "admin:secret"}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set }}))(t)
 }
 
 // Machines that the hub boots are given to it once their image is there, each
@@ -156,9 +143,7 @@ func TestMachinesOfOthers(t *testing.T) {
 		u := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
 			"online": true, "bootMACAddress": mac, "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 		}})
-		if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}))(t)
 	}
 	machine("rack-7", "52:54:00:00:00:00")
 	s.settle()
@@ -190,16 +175,12 @@ func TestPool(t *testing.T) {
 	s.desired.Spec.Spec.InfraEnv.Ref = other + "/pool"
 	own := s.namespace
 	pool := object("agent-install.openshift.io/v1beta1", "InfraEnv", other, "pool", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "x"}}})
-	if _, err := s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}))(t)
 	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
 		t.Errorf("what the pool's image cannot have is refused: %v", err)
 	}
 	s.desired.Spec.Spec.Discovery.KernelArgs, s.desired.Spec.Spec.Discovery.NetworkDelay = nil, 0
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}))
 	for number, bound := range []string{"", "another"} {
 		u := object("agent-install.openshift.io/v1beta1", "Agent", other, "host-"+bound, map[string]any{"spec": map[string]any{"approved": false, "role": "auto-assign"}})
 		if bound != "" {
@@ -207,18 +188,13 @@ func TestPool(t *testing.T) {
 		}
 		u.SetName([]string{"00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"}[number])
 		u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": "pool"})
-		if _, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 	}
 	query := s.query()
 	query.InfraEnv = other + "/pool"
 	var o *model.Observed
 	s.until("the pool", func(*model.Observed) bool {
-		var err error
-		if o, err = s.plane.Observe(t.Context(), query, nil); err != nil {
-			t.Fatal(err)
-		}
+		o = must.Get(s.plane.Observe(t.Context(), query, nil))(t)
 		return len(o.Hosts) == 1 && len(o.Elsewhere) == 1
 	})
 	if len(o.InfraEnvs) != 1 || o.InfraEnvs[0].Owned || o.InfraEnvs[0].ClusterID != "" || o.Elsewhere[0].ClusterName != "another" {
@@ -226,14 +202,9 @@ func TestPool(t *testing.T) {
 	}
 	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
 	}
-	u, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{}))(t)
 	ref, _, _ := unstructured.NestedStringMap(u.Object, "spec", "clusterDeploymentName")
 	if ref["name"] != own || ref["namespace"] != own {
 		t.Errorf("bound to %v", ref)

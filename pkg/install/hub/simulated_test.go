@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -82,15 +83,10 @@ func TestControlPlaneThatChanges(t *testing.T) {
 	two, one := 2, 1
 	before.Spec.Topology.ControlPlane, before.Spec.Topology.Arbiters, before.Spec.Hosts[2].Role = &two, &one, spec.Arbiter
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
 	defer plane.Close()
 	register := model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: before.Metadata.Name}
-	if err := plane.Act(t.Context(), &model.Desired{Spec: before}, register); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.Act(t.Context(), &model.Desired{Spec: before}, register))
 	result, writes := s.run(t, &model.Desired{Spec: cluster}, nil)
 	if result.Verdict != model.VerdictInstalled || s.done[model.UpdateCluster] != 1 {
 		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
@@ -131,16 +127,11 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	env.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	env.SetKind("InfraEnv")
 	env.SetName("rack")
-	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}))(t)
 	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled || s.done[model.RegisterHost] == 0 {
 		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
 	}
-	machines, err := s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	machines := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{}))(t)
 	for _, m := range machines.Items {
 		agents, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelAgentBMH + "=" + m.GetName()})
 		if err != nil || len(agents.Items) != 1 {
@@ -154,11 +145,7 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 
 func exampleOf(t *testing.T, name string) *spec.Cluster {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
+	return must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv()))(t)
 }
 
 // installSimulated installs a cluster and looks at how: kinds of actions have to
@@ -207,11 +194,7 @@ func load(t *testing.T, text string) *spec.Cluster {
 		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "ADMIN": "apiVersion: v1\nkind: Config\n"}[name]
 		return text, set
 	}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), env))(t)
 }
 
 // oneNode says what only a hub knows.
@@ -256,14 +239,9 @@ func TestWhatOnlyAHubKnows(t *testing.T) {
 	if labels["rack"] != "a" || labels["example.com/site"] != "north" {
 		t.Errorf("node labels %v", labels)
 	}
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
 	defer plane.Close()
-	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}))
 	left, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClassification)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) > 0 {
 		t.Errorf("%d AgentClassifications are left: %v", len(left.Items), err)
@@ -319,15 +297,8 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 func nodesOf(t *testing.T, cluster string, host spec.Host) *spec.Cluster {
 	t.Helper()
 	n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: cluster, Hosts: []spec.Host{host}}}
-	c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
+	return must.Get(c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"}))(t)
 }
 
 // TestAddNodesOfAFile: a host of a file of kind Nodes joins a cluster whose own file is
@@ -406,12 +377,9 @@ func TestInstallWithAReservedAgent(t *testing.T) {
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
 	cluster.Spec.Hosts[2].Match.Agent = s.config.Namespace + "/" + reserved
 	s.makePool(t)
-	machines, err := (&spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}, Hosts: []spec.Host{
+	machines := must.Get((&spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}, Hosts: []spec.Host{
 		{Name: "rack-1", Match: spec.Match{UUID: reserved}}, {Name: "rack-2", Match: spec.Match{UUID: left}},
-	}}}).Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}).Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: s.config.Service, Clock: s.clock, Seed: 2, Cluster: machines}); err != nil && t.Context().Err() == nil {
 			t.Error(err)
@@ -460,8 +428,6 @@ func (s *stage) approve(t *testing.T, name string) {
 		if s.clock.Now().After(end) {
 			t.Fatal(err)
 		}
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -60,9 +61,7 @@ func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *sta
 			t.Error(err)
 		}
 	})
-	if s.admin, err = dynamic.NewForConfig(kube.Config); err != nil {
-		t.Fatal(err)
-	}
+	s.admin = must.Get(dynamic.NewForConfig(kube.Config))(t)
 	for _, version := range []string{"4.20.33", "4.21.28"} {
 		s.imageSet(t, version)
 	}
@@ -76,9 +75,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 	set.SetAPIVersion("hive.openshift.io/v1")
 	set.SetKind("ClusterImageSet")
 	set.SetName("openshift-v" + version)
-	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}))(t)
 }
 
 // run carries out what is desired, as a process that remembers nothing, and says
@@ -86,10 +83,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (install.Result, map[string]int) {
 	t.Helper()
 	s.writes = map[string]int{}
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock, Log: s.called})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock, Log: s.called}))(t)
 	defer plane.Close()
 	options := []install.Option{install.WithClock(s.clock), install.WithEvents(s.listener(t)), install.WithTimeouts(4*time.Hour, time.Hour)}
 	if files != nil {
@@ -128,9 +122,5 @@ func (s *stage) listener(t *testing.T) func(model.Event) {
 
 func (s *stage) get(t *testing.T, kind schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	t.Helper()
-	u, err := s.admin.Resource(kind).Namespace(s.config.Namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(s.admin.Resource(kind).Namespace(s.config.Namespace).Get(t.Context(), name, metav1.GetOptions{}))(t)
 }

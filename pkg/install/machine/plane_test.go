@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -68,10 +69,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 	l.clock.at.Store(time.Now().Unix())
 	config := bmc.Config{Clock: l.clock}
 	if text != "" {
-		s, err := scenario.Parse("test", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  hosts:\n"+text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scenario.Parse("test", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  hosts:\n"+text)))(t)
 		config.Scenario = s
 	}
 	for i, flavour := range bmc.Flavours() {
@@ -83,10 +81,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 		config.Machines = append(config.Machines, bmc.Machine{Name: name, Index: i, UUID: fmt.Sprintf("0000000%d-0000-0000-0000-000000000000", i), Address: address, User: "root", Password: password, Flavour: flavour})
 		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, spec.Host{Name: name, BMC: &spec.BMC{Address: address, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}})
 	}
-	var err error
-	if l.bmcs, err = bmc.New(config); err != nil {
-		t.Fatal(err)
-	}
+	l.bmcs = must.Get(bmc.New(config))(t)
 	for i := range l.desired.Spec.Spec.Hosts {
 		b := l.desired.Spec.Spec.Hosts[i].BMC
 		b.CA = &spec.PublicSource{Inline: string(l.bmcs.Certificate())}
@@ -94,10 +89,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 			change(b)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.bmcs.Serve(ctx, listener) }()
@@ -110,10 +102,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 func (l *lab) see(t *testing.T, host string) model.MachineState {
 	t.Helper()
 	l.clock.pass(time.Minute)
-	states, err := l.Observe(t.Context(), l.desired, nil, []string{host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	states := must.Get(l.Observe(t.Context(), l.desired, nil, []string{host}))(t)
 	return states[host]
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -136,9 +137,7 @@ func TestRemembered(t *testing.T) {
 	desired := &model.Desired{Spec: &spec.Cluster{}}
 	desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}
 	look := func() int32 {
-		if _, err := p.Observe(t.Context(), desired, nil, []string{"a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Observe(t.Context(), desired, nil, []string{"a"}))(t)
 		return requests.Load()
 	}
 	first := look()

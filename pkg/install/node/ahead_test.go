@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -31,10 +32,7 @@ func withMachines(c *spoke.Config) {
 // see is one look at the installed cluster.
 func (s *stage) see() *model.Spoke {
 	s.t.Helper()
-	observed, err := s.Observe(s.t.Context(), model.Query{}, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(s.t.Context(), model.Query{}, nil))(s.t)
 	seen, err := s.plane().Observe(s.t.Context(), s.desired(nil), observed)
 	if err != nil || seen.Trouble != "" {
 		s.t.Fatalf("%v, %+v", err, seen)
@@ -45,15 +43,8 @@ func (s *stage) see() *model.Spoke {
 // authorityIn are the CAs that a ConfigMap has.
 func (s *stage) authorityIn(namespace, name, key string) []model.Certificate {
 	s.t.Helper()
-	m, err := s.kube.Client.CoreV1().ConfigMaps(namespace).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cas, err := certificates.Parse([]byte(m.Data[key]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return cas
+	m := must.Get(s.kube.Client.CoreV1().ConfigMaps(namespace).Get(s.t.Context(), name, metav1.GetOptions{}))(s.t)
+	return must.Get(certificates.Parse([]byte(m.Data[key])))(s.t)
 }
 
 // TestSeenAhead is what is read of the cluster before hosts boot.
@@ -129,9 +120,7 @@ func (s *stage) seesLess() {
 		s.t.Fatal(err)
 	}
 	file.AuthInfos["u"].Impersonate = user
-	if s.data, err = clientcmd.Write(*file); err != nil {
-		s.t.Fatal(err)
-	}
+	s.data = must.Get(clientcmd.Write(*file))(s.t)
 	seen := s.see()
 	if len(seen.ConfigServer.CAs) != 0 || len(seen.ConfigServer.Hosts) == 0 || len(seen.Nodes) == 0 || len(seen.BareMetalHosts) == 0 {
 		s.t.Errorf("seen %+v", seen)
@@ -162,9 +151,7 @@ func TestOlderConfigServer(t *testing.T) {
 			s := newStage(t, func(c *spoke.Config) { c.Cluster.ID = ""; c.Cluster.Name += strings.Map(letters, name); change(c) })
 			if name == "nothing is known" {
 				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "root-ca"}, Data: map[string]string{"ca.crt": "nonsense"}}
-				if _, err := s.kube.Client.CoreV1().ConfigMaps(m.Namespace).Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.kube.Client.CoreV1().ConfigMaps(m.Namespace).Update(t.Context(), m, metav1.UpdateOptions{}))(t)
 				if seen := s.see().ConfigServer; len(seen.CAs) != 0 || seen.CAFrom != "" {
 					t.Errorf("seen %+v", seen)
 				}

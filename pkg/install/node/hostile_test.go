@@ -15,6 +15,7 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -23,10 +24,7 @@ import (
 // approved are the names of those who asked for what has been approved, each with its reason.
 func (s *stage) approved() map[string][]string {
 	s.t.Helper()
-	list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must.Get(s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{}))(s.t)
 	out := map[string][]string{}
 	for i := range list.Items {
 		for _, c := range list.Items[i].Status.Conditions {
@@ -41,10 +39,7 @@ func (s *stage) approved() map[string][]string {
 // requests are the names of all certificate requests.
 func (s *stage) requests() []string {
 	s.t.Helper()
-	list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must.Get(s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{}))(s.t)
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -122,17 +117,13 @@ func TestRivals(t *testing.T) {
 	s := newStage(t, func(c *spoke.Config) { c.Trouble.Requests = []spoke.Request{{Node: "w-0"}} })
 	var stranger []string
 	for len(stranger) == 0 {
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 		stranger = s.requests()
 	}
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	for len(s.requests()) < 2 {
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
 	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(model.NextOf(err).String(), "oaictl approve w-0 --request csr-") {

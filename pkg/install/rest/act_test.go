@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -120,9 +121,7 @@ func TestActions(t *testing.T) {
 			for _, s := range test.sent {
 				w.on(s.call, with(test.status, `{"id":"x"}`))
 			}
-			if err := p.Act(t.Context(), desired(t), test.action); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(t.Context(), desired(t), test.action))
 			if diff := cmp.Diff(test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{})); diff != "" {
 				t.Error(diff)
 			}
@@ -142,9 +141,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	manifests := "/v2/clusters/" + clusterID + "/manifests"
 	w.on("POST "+manifests, with(201, "{}"))
 	w.json("GET "+manifests, 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift"}})
-	if err := p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}))
 	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != model.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
@@ -157,9 +154,7 @@ func TestResendSecrets(t *testing.T) {
 	p := w.plane(t)
 	d := desired(t)
 	again := model.Settings{model.SettingPullSecret: model.ValueOf("resend")}
-	if err := p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}))
 	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
 		t.Errorf("got %s", body)
 	}
@@ -257,18 +252,14 @@ func TestImageOfNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, err = c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}); err != nil {
-			t.Fatal(err)
-		}
+		c = must.Get(c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}))(t)
 		return w.plane(t).Act(t.Context(), &model.Desired{Spec: c}, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
 	}
 	fault := faultOf(t, act(spec.Source{}))
 	if calls := w.took(); len(calls) > 0 || fault.Code != model.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
-	if err := act(spec.SourceOf(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, act(spec.SourceOf(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`))))
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.20.3"`) || !strings.Contains(body, `"pull_secret":"{`) {
 		t.Errorf("got %s", body)
 	}
@@ -280,9 +271,7 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
-	if err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"}))
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) {
 		t.Errorf("got %s", body)
 	}
@@ -309,10 +298,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
-		err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings}))
 		if got := strings.TrimSpace(w.took()[0].body); got != test.body {
 			t.Errorf("got %s, want %s", got, test.body)
 		}
@@ -422,9 +408,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		action := model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{
 			model.SettingProxy: model.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
-		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.plane(t).Act(t.Context(), desired(t), action))
 		if got := len(f.took()); got != writes {
 			t.Errorf("no_proxy %s is shown after %d writes, want %d", shown, got, writes)
 		}

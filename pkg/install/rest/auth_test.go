@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -47,10 +48,7 @@ func TestTokenKindDecidesTheHeader(t *testing.T) {
 		" opaque\n":      "Authorization=Bearer opaque",
 		"Basic dXNlcjpw": "Authorization=Basic dXNlcjpw",
 	} {
-		source, err := Authorise(Credentials{Token: spec.NewSecret(token)}, Exchanger{Clock: newFakeClock()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(Authorise(Credentials{Token: spec.NewSecret(token)}, Exchanger{Clock: newFakeClock()}))(t)
 		name, value, err := source.Header(t.Context())
 		if got := name + "=" + value; err != nil || got != want {
 			t.Errorf("got %s, want %s (%v)", got, want, err)
@@ -72,10 +70,7 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	source, err := Authorise(Credentials{}, Exchanger{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(Authorise(Credentials{}, Exchanger{}))(t)
 	if name, _, _ := source.Header(t.Context()); name != "" {
 		t.Error("a header without credentials")
 	}
@@ -124,10 +119,7 @@ func TestOfflineToken(t *testing.T) {
 		reply(w, 200, "[]")
 	})
 	offline := jwt(map[string]any{"typ": "Offline", "azp": "cloud-services"})
-	source, err := Authorise(Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}, Exchanger{Clock: f.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(Authorise(Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}, Exchanger{Clock: f.clock}))(t)
 	p := f.plane(t, func(c *Config) { c.Auth = source })
 	var group sync.WaitGroup
 	for range 8 {
@@ -166,13 +158,8 @@ func TestOfflineToken(t *testing.T) {
 func TestServiceAccount(t *testing.T) {
 	f, s := newFake(t), newSSO(t, 900)
 	f.json("GET /v2/clusters", 200, []any{})
-	source, err := Authorise(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}, Exchanger{Clock: f.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listAll(f.plane(t, func(c *Config) { c.Auth = source })); err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(Authorise(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}, Exchanger{Clock: f.clock}))(t)
+	must.Do(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
 	if want := "client_id=robot&client_secret=geheim&grant_type=client_credentials"; s.forms[0] != want {
 		t.Errorf("got form %s", s.forms[0])
 	}
@@ -235,10 +222,7 @@ func TestTokenServiceAddress(t *testing.T) {
 		"unknown CA":     {secure.URL, "--ca-file", model.CodeFailure},
 		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", model.CodeFailure},
 	} {
-		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}, Exchanger{Clock: f.clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}, Exchanger{Clock: f.clock}))(t)
 		fault := faultOf(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
 		if fault.Code != test.code || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: code %d, %v, next %q", name, fault.Code, fault, fault.Next)
@@ -255,9 +239,7 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 		c.Auth = transport.StaticToken(spec.NewSecret("verysecret"))
 		c.Trace = func(x Exchange) { seen = append(seen, x) }
 	})
-	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Events(t.Context(), install.EventFilter{}, 0))(t)
 	if err := listAll(p); err == nil {
 		t.Fatal("the fake has no clusters")
 	}

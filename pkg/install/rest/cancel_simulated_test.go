@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -74,10 +75,7 @@ func TestCancelledPreparation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
 				if err := s.Close(); err != nil {
 					t.Error(err)
@@ -85,10 +83,7 @@ func TestCancelledPreparation(t *testing.T) {
 			}()
 			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
 			run := func() (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -112,11 +113,7 @@ func lab() model.Query { return model.Query{Name: "lab", BaseDomain: "example.co
 
 func observe(t *testing.T, p *Plane, query model.Query) *model.Observed {
 	t.Helper()
-	observed, err := p.Observe(t.Context(), query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return observed
+	return must.Get(p.Observe(t.Context(), query, nil))(t)
 }
 
 func paths(calls []call) []string {

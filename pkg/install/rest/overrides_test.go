@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -18,20 +19,14 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	cluster.Spec.Network.Defaults.NTP = []string{"a.example.com"}
 	cluster.Spec.Overrides.InfraEnv = map[string]any{"additional_ntp_sources": "b.example.com"}
 	fast := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	wire := &wireCount{}
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 	desired := &model.Desired{Spec: cluster}
 	result, err := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{})).Run(t.Context(), desired)
 	if err != nil || result.Verdict != model.VerdictInstalled {
@@ -51,10 +46,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, err := plane.Observe(t.Context(), model.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(plane.Observe(t.Context(), model.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil))(t)
 	now := observed.InfraEnvs[0].Settings
 	if now[model.SettingExtraNTP] != `["b.example.com"]` || now[model.SettingKernelArguments] != `["quiet"]` {
 		t.Errorf("the InfraEnv has %v", now)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -23,18 +24,12 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
 	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() { _ = service.Close() })
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 		wire.take()
 		result, err := install.New(plane, install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -30,10 +31,7 @@ func TestPool(t *testing.T) {
 		reply(out, 200, "{}")
 	})
 	w.took()
-	err := p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.HostScope("cp-0")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.HostScope("cp-0")}))
 	if calls := w.took(); len(calls) != 1 || calls[0].body != `{"cluster_id":"`+clusterID+`"}`+"\n" {
 		t.Errorf("got %v", calls)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -23,30 +24,18 @@ func TestInstallWithAReservedHost(t *testing.T) {
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "rack/" + ids[0]}, ""
 	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() { _ = service.Close() })
 	wire := &wireCount{}
 	newPlane := func() *rest.Plane {
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plane
+		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 	}
-	if err := newPlane().Act(t.Context(), &model.Desired{Spec: cluster}, model.Action{Kind: model.RegisterInfraEnv, Name: "rack"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newPlane().Act(t.Context(), &model.Desired{Spec: cluster}, model.Action{Kind: model.RegisterInfraEnv, Name: "rack"}))
 	pool := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}}}
 	for _, id := range ids {
 		pool.Spec.Hosts = append(pool.Spec.Hosts, spec.Host{Name: "rack-" + id[len(id)-1:], Match: spec.Match{UUID: id}})
 	}
-	machines, err := pool.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	machines := must.Get(pool.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: service.URL(), Clock: fast, Seed: 2, Cluster: machines}); err != nil && t.Context().Err() == nil {
 			t.Error(err)

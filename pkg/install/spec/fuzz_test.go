@@ -10,16 +10,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // For every file of any kind, Parse ends with a cluster or with problems that have a place, and Load with a cluster
 // only where that is the file's kind.
 func FuzzLoad(f *testing.F) {
-	many, err := os.ReadFile("testdata/many-problems.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	many := must.Get(os.ReadFile("testdata/many-problems.yaml"))(f)
 	for _, seed := range []string{good, string(many), "", "a: *a", "&a [*a]", "- - - - x", "{{{", "<<: {a: 1}", nodes, "kind: Nodes\nspec: {hosts: [{addresses: [\"::1%a\"], taints: [{}]}]}", "spec: {cluster: [a]}", "a: !!str 1\n? b\n", "spec: {hosts: [{net: {nmstate: {interfaces: [{}]}}}]}"} {
 		f.Add(seed)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -41,10 +42,7 @@ func parseAny(t *testing.T, text string) (*Cluster, error) {
 
 // TestNodes: a document of kind Nodes becomes a cluster with only what is added, with the places of its fields.
 func TestNodes(t *testing.T) {
-	c, err := parseAny(t, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parseAny(t, nodes))(t)
 	got := []any{c.Existing(), c.OnlyAdds(), c.Imported(), c.Kind, c.Metadata.Name, c.SingleNode(), c.ControlPlaneCount(), c.ArbiterCount(), c.WorkerCount(), c.AtInstall() == c, c.Spec.Boot.Method, c.Spec.InfraEnv.Bind}
 	want := []any{"lab.example.com", true, false, KindNodes, "", false, 1, 1, 1, true, bootISO, BindEarly}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -76,7 +74,7 @@ func TestNodes(t *testing.T) {
 
 // TestNodesLeanOn: what hosts lean on stands where it stands in a Cluster.
 func TestNodesLeanOn(t *testing.T) {
-	c, err := parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
+	c := must.Get(parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
   sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOCYVeBGUJ2tbCnjASKdddlktTUtKN+qVAobQXfjP/UQ]
   proxy: {http: "http://proxy.example.com:3128"}
   boot: {image: minimal}
@@ -84,10 +82,7 @@ func TestNodesLeanOn(t *testing.T) {
   registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a]}]}
   discovery: {kernelArgs: [console=ttyS0]}
   overrides: {infraEnv: {a: b}, host: {c: d}}
-`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes))
-	if err != nil {
-		t.Fatal(err)
-	}
+`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes)))(t)
 	s := c.Spec
 	ignition, err := c.DiscoveryIgnition()
 	if err != nil || !strings.Contains(ignition, "registries.conf") {
@@ -260,10 +255,7 @@ func TestAddedTo(t *testing.T) {
 		"of another one": {Target{"lab", "example.com", "4.20.3", X86}, "", "nodes.yaml:16:60: spec.hosts[2].arch: is arm64, but the cluster is x86_64"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := parseAny(t, nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(parseAny(t, nodes))(t)
 			at, err := c.AddedTo(test.target)
 			if test.problem != "" {
 				if problems, is := errors.AsType[*Problems](err); !is || len(problems.List) != 1 || !strings.HasPrefix(err.Error(), test.problem) {
@@ -282,10 +274,7 @@ func TestAddedTo(t *testing.T) {
 			}
 		})
 	}
-	c, err := parse(t, good, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, good, nil))(t)
 	if same, err := c.AddedTo(Target{Name: "other"}); err != nil || same != c {
 		t.Errorf("a Cluster became %+v, %v", same, err)
 	}
@@ -311,10 +300,7 @@ func TestNodesOfWords(t *testing.T) {
 		change(&n.Spec)
 		return n.Resolve(ctx, ".", world(map[string]string{"p": "hunter2"}), said())
 	}
-	c, err := resolve(t.Context(), func(*NodesSpec) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(resolve(t.Context(), func(*NodesSpec) {}))(t)
 	user, password, _ := c.Spec.Hosts[0].BMC.Credentials.Login()
 	if c.Existing() != "lab" || !c.OnlyAdds() || c.Kind != KindNodes || c.APIVersion != APIVersion || c.Spec.Hosts[0].Match.MAC != "52:54:00:00:00:15" || c.Spec.Boot.Method != BootRedfish || user != "root" || password.Reveal() != "hunter2" {
 		t.Errorf("got %+v", c.Spec)

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
 )
@@ -58,10 +59,7 @@ spec:
 
 func TestImportedCluster(t *testing.T) {
 	files := map[string]string{"bmc": "root:calvin", "kubeconfig": "apiVersion: v1\nkind: Config\n"}
-	c, err := parse(t, imported, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, imported, files))(t)
 	if c.ControlPlaneCount() != 0 || c.WorkerCount() != 2 || c.SingleNode() || c.Spec.Import.Kubeconfig.Secret().IsZero() {
 		t.Errorf("%d control plane machines, %d workers, single node: %v", c.ControlPlaneCount(), c.WorkerCount(), c.SingleNode())
 	}

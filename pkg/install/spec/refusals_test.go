@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +52,7 @@ func (e edit) apply(t *testing.T, text string) string {
 }
 
 func TestGoodLoads(t *testing.T) {
-	if _, err := parse(t, good, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(parse(t, good, nil))(t)
 }
 
 type refusal struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -122,15 +123,9 @@ func newCache(t *testing.T, most int64) (*fetch.Cache, string) {
 // get fetches, and fails the test where the file does not hold what it should.
 func get(t *testing.T, c *fetch.Cache, src fetch.Source, want []byte) *fetch.File {
 	t.Helper()
-	file, err := c.Get(t.Context(), src, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(c.Get(t.Context(), src, nil))(t)
 	t.Cleanup(func() { file.Close() })
-	got, err := os.ReadFile(file.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(file.Path))(t)
 	if !bytes.Equal(got, want) || file.Size != int64(len(want)) || file.SHA256 != sum(want) {
 		t.Fatalf("%d bytes (%s), want %d", len(got), file.SHA256, len(want))
 	}
@@ -140,10 +135,7 @@ func get(t *testing.T, c *fetch.Cache, src fetch.Source, want []byte) *fetch.Fil
 // names is what lies in the cache, by kind of file.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var kinds []string
 	for _, e := range entries {
 		_, kind, _ := strings.Cut(e.Name(), ".")
@@ -187,10 +179,7 @@ func TestSameContentByTwoURLs(t *testing.T) {
 	url := start(t, shop(map[string][]byte{"/a": content, "/b": content}))
 	c, dir := newCache(t, 0)
 	first := get(t, c, fetch.Source{Location: url + "/a"}, content)
-	before, err := os.Stat(first.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(first.Path))(t)
 	get(t, c, fetch.Source{Location: url + "/b"}, content)
 	if after, err := os.Stat(first.Path); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the file was replaced: %v", err)
@@ -284,9 +273,7 @@ func TestWrongChecksum(t *testing.T) {
 	o := &origin{content: random(1 << 20), etag: `"a"`}
 	url := o.start(t)
 	local := filepath.Join(t.TempDir(), "base.iso")
-	if err := os.WriteFile(local, o.content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(local, o.content, 0o600))
 	c, dir := newCache(t, 0)
 	for _, location := range []string{url, local} {
 		_, err := c.Get(t.Context(), fetch.Source{Location: location, SHA256: sum(nil)}, nil)
@@ -416,9 +403,7 @@ func TestBadSources(t *testing.T) {
 		}
 	}
 	local := filepath.Join(dir, "base.iso")
-	if err := os.WriteFile(local, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(local, []byte("x"), 0o600))
 	for _, location := range []string{local, "file://" + local} {
 		if file, err := c.Get(t.Context(), fetch.Source{Location: location}, nil); err != nil || file.Path != local {
 			t.Errorf("%s: %v, %v", location, file, err)
@@ -448,10 +433,7 @@ func TestVersions(t *testing.T) {
 	cache, dir := newCache(t, 0)
 	get := func(version string) string {
 		t.Helper()
-		file, err := cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil))(t)
 		defer file.Close()
 		info, err := os.Stat(file.Path)
 		if err != nil || info.Mode().Perm() != 0o600 {
@@ -468,20 +450,14 @@ func TestVersions(t *testing.T) {
 		t.Errorf("another version made %d requests, and is the same: %t", server.requests, second == first)
 	}
 	contents := func() int {
-		found, err := filepath.Glob(filepath.Join(dir, "*.iso"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, "*.iso")))(t)
 		return len(found)
 	}
 	if n := contents(); n != 1 {
 		t.Errorf("%d contents are kept of two versions", n)
 	}
 	source := fetch.Source{Location: url, Name: "the image of lab"}
-	inUse, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: source.Name, Version: "two"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inUse := must.Get(cache.Get(t.Context(), fetch.Source{Location: url, Name: source.Name, Version: "two"}, nil))(t)
 	if gone, err := cache.Forget(t.Context(), source); gone || err == nil || contents() != 1 {
 		t.Errorf("what is in use is forgotten: %t, %v", gone, err)
 	}
@@ -493,10 +469,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("nothing is forgotten again: %t, %v", gone, err)
 	}
 	for _, owner := range []string{"lab", "other"} {
-		file, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: "the image of " + owner, Owner: owner + ".example.com"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(cache.Get(t.Context(), fetch.Source{Location: url, Name: "the image of " + owner, Owner: owner + ".example.com"}, nil))(t)
 		file.Close()
 		server.content = random(1 << 15)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -43,9 +44,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 	c, dir := newCache(t, 0)
 	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	child.Env = append(os.Environ(), "FETCH_CHILD="+url+" "+dir)
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Start())
 	<-sent
 	// It holds its lock: nothing of it is used while it lives.
 	waiting := make(chan struct{}, 1)
@@ -70,9 +69,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 		}
 	}()
 	<-waiting
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
 	<-done
 	if !strings.HasPrefix(resumedAt, "bytes=") || resumedAt == "bytes=0-" {

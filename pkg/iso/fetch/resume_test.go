@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -130,17 +131,14 @@ func TestPartOutlivesItsProcess(t *testing.T) {
 	}
 
 	var began int64 = -1
-	file, err := c.Get(t.Context(), src, func(done, total int64) {
+	file := must.Get(c.Get(t.Context(), src, func(done, total int64) {
 		if began < 0 {
 			began = done
 		}
 		if total != int64(len(whole)) {
 			t.Errorf("total %d", total)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer file.Close()
 	if began < 1<<20 || file.SHA256 != sum(whole) || !strings.HasPrefix(o.ranges[1], "bytes=") {
 		t.Errorf("began at %d with %q: %s", began, o.ranges, file.SHA256)

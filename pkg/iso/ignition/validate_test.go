@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
 
@@ -25,12 +26,8 @@ func zipped(t testing.TB, content []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(content))(t)
+	must.Do(t, w.Close())
 	return b.String()
 }
 
@@ -111,10 +108,7 @@ func TestValidateWarns(t *testing.T) {
 		{"unknown key", withFile(`"mod":420`), "storage.files[0].mod: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := ignition.Validate("x.ign", []byte(test.config))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ignition.Validate("x.ign", []byte(test.config)))(t)
 			warnings := strings.Join(r.Warnings(), "\n")
 			if test.text == "" && warnings != "" || !strings.Contains(warnings, test.text) {
 				t.Errorf("warnings %q, want %q", warnings, test.text)
@@ -152,10 +146,7 @@ func TestMerge(t *testing.T) {
 		"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["ssh-ed25519 B"]}]},
 		"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,other"}},{"path":"/etc/c","contents":{"source":"data:,c"}}]},
 		"systemd":{"units":[{"name":"a.service","enabled":false}]}}`
-	merged, err := ignition.Merge([]byte(base), []byte(override))
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(ignition.Merge([]byte(base), []byte(override)))(t)
 	var got struct {
 		Ignition struct{ Version string }
 		Passwd   struct {
@@ -175,9 +166,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(merged, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(merged, &got))
 	var files []string
 	for _, f := range got.Storage.Files {
 		files = append(files, fmt.Sprintf("%s %o %s", f.Path, f.Mode, f.Contents.Source))
@@ -263,10 +252,7 @@ func TestCheckerTellsTheSame(t *testing.T) {
 		}
 	}
 	good, bad := []byte(withFile(`"mode":420`)), []byte(withFile(`"mode":5000`))
-	want, err := ignition.Merge(good, good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(ignition.Merge(good, good))(t)
 	if got, err := c.Merge(good, good); err != nil || !bytes.Equal(want, got) {
 		t.Errorf("merged %s, %v, want %s", got, err, want)
 	}
@@ -275,9 +261,7 @@ func TestCheckerTellsTheSame(t *testing.T) {
 	}
 	for i := range 200 {
 		config := withFile(fmt.Sprintf(`"user":{"id":%d}`, i))
-		if _, err := c.Validate("x", []byte(config)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Validate("x", []byte(config)))(t)
 	}
 }
 
@@ -322,9 +306,7 @@ func BenchmarkValidate(b *testing.B) {
 	config := large()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ignition.Validate("x", config); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(ignition.Validate("x", config))(b)
 	}
 }
 
@@ -333,23 +315,17 @@ func BenchmarkCheckerAgain(b *testing.B) {
 	var c ignition.Checker
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Validate("x", config); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(c.Validate("x", config))(b)
 	}
 }
 
 func BenchmarkCheckerMerge(b *testing.B) {
 	config, hostname := large(), []byte(strings.Replace(withFile(`"mode":420,"contents":{"source":"data:,host"}`), "3.2.0", "3.1.0", 1))
 	var c ignition.Checker
-	if _, err := c.Validate("x", config); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(c.Validate("x", config))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Merge(config, hostname); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(c.Merge(config, hostname))(b)
 	}
 }
 

@@ -6,21 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 func TestConflicts(t *testing.T) {
 	state := func(ip string) *nmstate.State {
-		s, err := nmstate.Parse("net.yaml", []byte("interfaces:\n- name: eth0\n  ipv4: {enabled: true, address: [{ip: "+ip+", prefix-length: 24}]}\n  ipv6: {enabled: true, address: [{ip: 'fe80::1', prefix-length: 64}]}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must.Get(nmstate.Parse("net.yaml", []byte("interfaces:\n- name: eth0\n  ipv4: {enabled: true, address: [{ip: "+ip+", prefix-length: 24}]}\n  ipv6: {enabled: true, address: [{ip: 'fe80::1', prefix-length: 64}]}\n")))(t)
 	}
-	bonded, err := nmstate.Parse("net.yaml", []byte("interfaces:\n- name: bond0\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0, eth1]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bonded := must.Get(nmstate.Parse("net.yaml", []byte("interfaces:\n- name: bond0\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0, eth1]}\n")))(t)
 	mac := func(last string) map[string]string { return map[string]string{"eth0": "52:54:00:00:00:" + last} }
 	file := func(name, content string) []nmstate.Keyfile {
 		return []nmstate.Keyfile{{Name: name, Content: []byte(content)}}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -113,14 +114,8 @@ func TestRefusals(t *testing.T) {
 // What nmstate shows of a machine is accepted, and reported with its place; so is what belongs to the machine and not
 // to its network.
 func TestIgnored(t *testing.T) {
-	data, err := os.ReadFile("testdata/production.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := nmstate.Parse("x.yaml", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/production.yaml"))(t)
+	state := must.Get(nmstate.Parse("x.yaml", data))(t)
 	var fields []string
 	for _, p := range state.Ignored() {
 		if p.Line == 0 || p.Message == "" {
@@ -218,10 +213,7 @@ func TestMACs(t *testing.T) {
 		"contradicted":         {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state, err := nmstate.Parse("x.yaml", []byte(c.document))
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(nmstate.Parse("x.yaml", []byte(c.document)))(t)
 			got := ""
 			if _, err := state.Keyfiles(c.macs); err != nil {
 				got = err.Error()
@@ -236,10 +228,7 @@ func TestMACs(t *testing.T) {
 // The same document on two machines makes profiles of different UUIDs, and the
 // same ones every time.
 func TestUUIDs(t *testing.T) {
-	data, err := os.ReadFile("testdata/bond-vlan.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/bond-vlan.yaml"))(t)
 	one, again := keyfiles(t, "x", data, macs()), keyfiles(t, "x", data, macs())
 	if diff := cmp.Diff(one, again); diff != "" {
 		t.Error(diff)

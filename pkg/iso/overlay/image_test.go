@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -279,13 +280,8 @@ func noise(seed uint64, n int) []byte {
 // file is an open file of the given content.
 func file(tb testing.TB, content []byte) *os.File {
 	tb.Helper()
-	f, err := os.CreateTemp(tb.TempDir(), "base")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := must.Get(os.CreateTemp(tb.TempDir(), "base"))(tb)
 	tb.Cleanup(func() { f.Close() })
-	if _, err := f.Write(content); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(f.Write(content))(tb)
 	return f
 }

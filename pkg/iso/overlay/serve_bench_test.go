@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -131,18 +132,10 @@ func startServer(b *testing.B) *server {
 	base := bigBase(b, b.TempDir())
 	child := exec.Command(os.Args[0], "-test.run=^TestBenchmarkServer$")
 	child.Env = append(os.Environ(), "EXTENT_BENCH_BASE="+base.Name())
-	in, err := child.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	in := must.Get(child.StdinPipe())(b)
+	out := must.Get(child.StdoutPipe())(b)
 	child.Stderr = os.Stderr
-	if err := child.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, child.Start())
 	s := &server{pid: child.Process.Pid}
 	b.Cleanup(func() {
 		s.client.CloseIdleConnections()
@@ -151,9 +144,7 @@ func startServer(b *testing.B) *server {
 			b.Error("the server:", err)
 		}
 	})
-	if _, err := fmt.Fscanln(bufio.NewReader(out), &s.plain, &s.ssl); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(fmt.Fscanln(bufio.NewReader(out), &s.plain, &s.ssl))(b)
 	s.client = &http.Client{Transport: &http.Transport{
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // a certificate of the moment
 		MaxIdleConnsPerHost: 8 * machines,
@@ -234,16 +225,10 @@ func (s *server) visit(machine int) error {
 // memory is a line of the server's /proc/PID/status, in megabytes.
 func (s *server) memory(b *testing.B, line string) float64 {
 	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid)))(b)
 	for l := range strings.Lines(string(status)) {
 		if fields := strings.Fields(l); fields[0] == line+":" {
-			kilobytes, err := strconv.Atoi(fields[1])
-			if err != nil {
-				b.Fatal(err)
-			}
+			kilobytes := must.Get(strconv.Atoi(fields[1]))(b)
 			return float64(kilobytes) / 1000
 		}
 	}
@@ -257,10 +242,7 @@ func TestBenchmarkServer(t *testing.T) {
 	if path == "" {
 		t.Skip("it serves the benchmarks")
 	}
-	base, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.Open(path))(t)
 	defer base.Close()
 	images := map[string]*overlay.Image{}
 	for i := range machines {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -23,9 +24,7 @@ func netboot(t *testing.T, c serve.Config) *serve.Server {
 		serve.File{Kind: serve.IPXE, Script: func(kernel, initrd, rootfs string) string {
 			return fmt.Sprintf("#!ipxe\nkernel %s coreos.live.rootfs_url=%s\ninitrd %s\nboot\n", kernel, rootfs, initrd)
 		}})
-	if err := s.SetMACs("m-0", "52:54:00:00:00:0A", "52-54-00-00-00-0b"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetMACs("m-0", "52:54:00:00:00:0A", "52-54-00-00-00-0b"))
 	return s
 }
 
@@ -85,9 +84,7 @@ func TestMACsAreChecked(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// A host gives up those that it is not given again.
-	if err := s.SetMACs("m-0", "52:54:00:00:00:0c"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetMACs("m-0", "52:54:00:00:00:0c"))
 	if err := s.SetMACs("m-1", "52:54:00:00:00:0a"); err != nil {
 		t.Error(err)
 	}

@@ -2,6 +2,7 @@ package agentinstall
 
 import (
 	"encoding/json"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"testing"
 )
 
@@ -14,13 +15,8 @@ func TestNetworkKeepsNumbers(t *testing.T) {
 	}
 	for _, want := range tests {
 		var network Network
-		if err := json.Unmarshal([]byte(want), &network); err != nil {
-			t.Fatal(err)
-		}
-		got, err := json.Marshal(network)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(want), &network))
+		got := must.Get(json.Marshal(network))(t)
 		if string(got) != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

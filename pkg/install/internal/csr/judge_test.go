@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -332,10 +333,7 @@ func TestReasons(t *testing.T) {
 // reasons are the constants Reason… of the package.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0))(t)
 	found := map[string]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -68,9 +69,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 			var plan model.Plan
 			for range 5 { // images are made in between
 				plan = w.Decide()
-				if err := decidetest.WellFormed(plan); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, decidetest.WellFormed(plan))
 				for _, a := range plan.Actions {
 					if a.Kind == model.InstallHost || a.Kind == model.UpdateHost {
 						t.Errorf("%s of %s", a.Kind, a.Name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -91,9 +92,7 @@ func TestNodesKeepNetworks(t *testing.T) {
 		t.Helper()
 		w.Rest(t)
 		var all []model.StaticNetwork
-		if err := w.Observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all))
 		var texts []string
 		for _, n := range all {
 			for _, ip := range []string{"192.168.127.55", "192.168.127.56", "192.168.127.65"} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -336,11 +337,7 @@ func parsed(t *testing.T, text string) *spec.Cluster {
 	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), env))(t)
 }
 
 // The image that serves one host has what that says of it, under the host's own fields, and else
@@ -449,9 +446,7 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	if got := w.Count(model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, len(plans))
 	}
-	if plans, err = infraenv.Plans(c, w.Observed.InfraEnvs); err != nil {
-		t.Fatal(err)
-	}
+	plans = must.Get(infraenv.Plans(c, w.Observed.InfraEnvs))(t)
 	for _, name := range []string{"cp-0", "worker-6"} {
 		env, known := decide.NewSnapshot(w.Desired, &w.Observed).InfraEnv(name)
 		if !known || !slices.ContainsFunc(plans, func(p model.InfraEnvPlan) bool {

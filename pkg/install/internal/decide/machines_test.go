@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -77,9 +78,7 @@ func TestBootSteps(t *testing.T) {
 				t.Errorf("%s: scope %s, destructive %v", a.Kind, a.Scope, a.Destructive)
 			}
 			steps = append(steps, string(a.Kind))
-			if err := r.Tell(a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Tell(a))
 		}
 	}
 	if got := strings.Join(steps, " "); got != "InsertMedia SetBootOnce PowerOn" {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -128,9 +129,7 @@ func TestRefusedRemovals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()
 			plan := w.Decide()
-			if err := decidetest.WellFormed(plan); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decidetest.WellFormed(plan))
 			if len(plan.Actions) > 0 || !decidetest.HasReason(plan, test.reason) || plan.Fault == nil ||
 				model.CodeOf(plan.Fault) != test.code {
 				t.Fatalf("actions %v, blockers %+v, fault %v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Fault)

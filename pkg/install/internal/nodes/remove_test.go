@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -235,9 +236,7 @@ func TestRemovalIsToldBefore(t *testing.T) {
 			}
 			told = append(told, string(s.Kind))
 		}
-		if _, err := w.Settled(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Settled())(t)
 		var did []string
 		for _, a := range w.Writes {
 			if kind := string(a.Kind); kind != "MarkMachine" && !slices.Contains(did, kind) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -56,10 +57,7 @@ func TestExplainKinds(t *testing.T) {
 func TestEverythingIsExplained(t *testing.T) {
 	var walk func(kind, path string, depth int)
 	walk = func(kind, path string, depth int) {
-		doc, err := Explain(kind, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(Explain(kind, path))(t)
 		for _, field := range doc.Fields {
 			if field.Description == "" || field.Type == "" {
 				t.Errorf("%s has no description or no type", field.Path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
@@ -43,12 +44,8 @@ func archive(t testing.TB, write func(w *cpio.Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := cpio.NewWriter(&b)
-	if err := write(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(w))
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -73,10 +70,7 @@ func TestReadsWhatWasWritten(t *testing.T) {
 		t.Errorf("an archive of %d bytes is not aligned", len(b))
 	}
 	r := cpio.NewReader(bytes.NewReader(b))
-	got, err := readAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(readAll(r))(t)
 	want := []seen{
 		{"config.ign", 0o100600, "{}", 0},
 		{"etc", 0o040755, "", 0},
@@ -104,10 +98,7 @@ func TestReadsConcatenatedArchives(t *testing.T) {
 	b = append(b, one(t, "a", "second")...)
 	b = append(b, one(t, "b", "third")...)
 	b = append(b, 0, 0, 0)
-	got, err := readAll(cpio.NewReader(bytes.NewReader(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(readAll(cpio.NewReader(bytes.NewReader(b))))(t)
 	want := []seen{{"a", 0o100600, "first", 0}, {"a", 0o100600, "second", 1}, {"b", 0o100600, "third", 2}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -280,8 +271,6 @@ func BenchmarkWriter(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w := cpio.NewWriter(io.Discard)
-		if err := errors.Join(w.Write("config.ign", cpio.TypeRegular|0o600, config), w.Write("etc/a/b", cpio.TypeRegular|0o600, nil), w.Close()); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, errors.Join(w.Write("config.ign", cpio.TypeRegular|0o600, config), w.Write("etc/a/b", cpio.TypeRegular|0o600, nil), w.Close()))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
@@ -43,19 +44,10 @@ func TestAgreesWithGNU(t *testing.T) {
 	dir := t.TempDir()
 	make := exec.Command("sh", "-c", `printf hello > a && ln a b && printf 'a\nb\n' | "$0" -o -H newc --quiet`, tool)
 	make.Dir = dir
-	made, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(make.Output())(t)
 	r := cpio.NewReader(bytes.NewReader(made))
-	first, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(r.Next())(t)
+	second := must.Get(r.Next())(t)
 	if first.Links != 2 || first.Inode != second.Inode || first.Size+second.Size != 5 {
 		t.Errorf("hard links read as %+v and %+v", first, second)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
@@ -76,10 +77,7 @@ func TestUnpackFollowsHardLinks(t *testing.T) {
 	}
 	make := exec.Command("sh", "-c", `printf hello > a && ln a b && ln a c && : > empty && ln empty hollow && find . | sort | cpio -o -H newc --quiet`)
 	make.Dir = t.TempDir()
-	area, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	area := must.Get(make.Output())(t)
 	got, _, err := embed.Unpack(area)
 	if err != nil {
 		t.Fatal(err)

@@ -11,21 +11,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
 // open reads a file as an ISO.
 func open(t testing.TB, path string) (*Volume, *os.File) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(f.Stat())(t)
 	v, err := Read(f, st.Size())
 	if err != nil {
 		t.Fatalf("Read: %v", err)
@@ -76,10 +71,7 @@ func TestFindReadsEveryFile(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			v, _ := open(t, isotest.Make(t, l))
 			for _, path := range []string{"images/pxeboot/initrd.img", "/images/pxeboot/rootfs.img"} {
-				got, err := v.ReadFile(path, 1<<20)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(v.ReadFile(path, 1<<20))(t)
 				if !bytes.Equal(got, isotest.Content(t, l, strings.TrimPrefix(path, "/"))) {
 					t.Errorf("%s has other content", path)
 				}
@@ -122,17 +114,11 @@ func TestFindRefuses(t *testing.T) {
 func TestFindBeyondFourGiB(t *testing.T) {
 	l := layout(t, "x86_64-sparse")
 	v, f := open(t, isotest.Make(t, l))
-	payload, err := v.Find("data/registry.tar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(v.Find("data/registry.tar"))(t)
 	if payload.Size != l.Payload {
 		t.Errorf("the payload has %d bytes, want %d", payload.Size, l.Payload)
 	}
-	initrd, err := v.Find("images/pxeboot/initrd.img")
-	if err != nil {
-		t.Fatal(err)
-	}
+	initrd := must.Get(v.Find("images/pxeboot/initrd.img"))(t)
 	if initrd.Offset <= 4<<30 {
 		t.Fatalf("the initrd lies at %d, which tests nothing", initrd.Offset)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
@@ -13,10 +14,7 @@ func TestEditsAreReadBack(t *testing.T) {
 	for _, make := range []func() *image{newImage, mainframe, legacyUsual} {
 		im := make()
 		pristine := bytes.Clone(im.data)
-		a, err := im.read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(im.read())(t)
 		args, patches, _, err := a.Apply(kargs.Edit{
 			Append:  []string{"console=ttyS0,115200n8", `dyndbg="file x +p"`},
 			Delete:  []string{"ignition.firstboot"},
@@ -71,10 +69,7 @@ func TestApply(t *testing.T) {
 		}, "coreos.liveiso=rhcos-9.4 ignition.platform.id=metal ignition.firstboot"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := newImage().read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(newImage().read())(t)
 			args, patches, _, err := a.Apply(test.edit)
 			if err != nil {
 				t.Fatal(err)
@@ -114,10 +109,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"too long", kargs.Edit{Append: []string{strings.Repeat("x", 300)}}, "they take 371 bytes, 72 more than the image holds (299)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := newImage().read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(newImage().read())(t)
 			_, patches, _, err := a.Apply(test.edit)
 			if err == nil || !strings.Contains(err.Error(), test.text) || patches != nil {
 				t.Errorf("%d patches, error %v, want one with %q", len(patches), err, test.text)
@@ -128,10 +120,7 @@ func TestApplyRefuses(t *testing.T) {
 
 func TestFillsTheAreaToTheLastByte(t *testing.T) {
 	im := newImage()
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(im.read())(t)
 	_, patches, _, err := a.Apply(kargs.Edit{Append: []string{strings.Repeat("x", a.Limit-len(defaults)-1)}})
 	if err != nil {
 		t.Fatal(err)
@@ -163,10 +152,7 @@ func TestWarns(t *testing.T) {
 		{"no Ignition", newImage(), kargs.Edit{Delete: []string{"ignition.firstboot"}}, []string{"ignition.firstboot is gone"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := test.image.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(test.image.read())(t)
 			_, _, warnings, err := a.Apply(test.edit)
 			if err != nil {
 				t.Fatal(err)
@@ -186,10 +172,7 @@ func TestWarns(t *testing.T) {
 func TestNoResetWithoutDefaults(t *testing.T) {
 	im := legacyUsual()
 	binary.LittleEndian.PutUint64(im.data[32672+16:], 0)
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(im.read())(t)
 	if _, _, _, err := a.Apply(kargs.Edit{Reset: true}); err == nil || !strings.Contains(err.Error(), "does not say what its defaults are") {
 		t.Errorf("error %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
@@ -21,10 +22,7 @@ func TestReadsEveryLayout(t *testing.T) {
 		{"header in the system area", legacyUsual(), 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := test.image.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(test.image.read())(t)
 			want := strings.Fields(defaults)
 			if diff := cmp.Diff(want, a.Default); diff != "" {
 				t.Errorf("default: %s", diff)
@@ -60,10 +58,7 @@ func TestDamageIsSaidAndCuredByReset(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			im := newImage()
 			test.harm(im)
-			a, err := im.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(im.read())(t)
 			if len(a.Damage) == 0 || !strings.Contains(a.Damage[0], test.text) {
 				t.Fatalf("damage %q, want %q", a.Damage, test.text)
 			}
@@ -85,10 +80,7 @@ func TestDamageIsSaidAndCuredByReset(t *testing.T) {
 func TestNoEndLeavesTheArgumentsReadable(t *testing.T) {
 	im := newImage()
 	copy(im.data[grubOffset+inFile:], area("a b", '#', '#'))
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(im.read())(t)
 	if diff := cmp.Diff([]string{"a", "b"}, a.Current); diff != "" {
 		t.Error(diff)
 	}
@@ -195,10 +187,7 @@ func FuzzRead(f *testing.F) {
 			return // an old image's areas may lie over its header
 		}
 		im.write(patches)
-		again, err := im.read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(im.read())(t)
 		if got := strings.Join(again.Current, " "); got != args || len(again.Damage) > 0 {
 			t.Fatalf("%q was read back as %q, damage %q", args, got, again.Damage)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 )
@@ -42,29 +43,19 @@ func images() (full, minimal []byte, table []isotest.SharedFile) {
 func pack(tb testing.TB) (data, full, minimal []byte) {
 	tb.Helper()
 	full, minimal, table := images()
-	data, err := isotest.PackMiniISO(minimal, "0.26.0", table)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data = must.Get(isotest.PackMiniISO(minimal, "0.26.0", table))(tb)
 	return data, full, minimal
 }
 
 func parse(tb testing.TB, data []byte) *miniso.Recipe {
 	tb.Helper()
-	recipe, err := miniso.Parse(data)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return recipe
+	return must.Get(miniso.Parse(data))(tb)
 }
 
 func TestPiecesMakeTheMinimalImage(t *testing.T) {
 	data, full, minimal := pack(t)
 	recipe := parse(t, append(data, make([]byte, 4096)...)) // the slot is padded with zeros
-	pieces, err := recipe.Pieces(int64(len(full)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pieces := must.Get(recipe.Pieces(int64(len(full))))(t)
 	var got []byte
 	for _, p := range pieces {
 		if p.Data != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -32,17 +33,12 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	for _, k := range kube.Known() {
 		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil))(t)
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
 	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.Watched()...)
 	for _, s := range at.Stores {
-		if err := s.Replace(nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace(nil, ""))
 	}
 	client.Namespaces["lab"] = at
 	return &Deleter{Writer: kube.Writer{Client: client, Namespace: at, Cluster: "lab"}}, at
@@ -52,9 +48,7 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if err := at.Stores[kube.Kind(u.GetKind())].Update(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, at.Stores[kube.Kind(u.GetKind())].Update(u))
 	}
 }
 
@@ -157,23 +151,17 @@ func TestNotesOfAWait(t *testing.T) {
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
 	for w.Clock.Now().Sub(began) < 3*reportInterval {
-		if err := w.Clock.Sleep(t.Context(), reportInterval); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Clock.Sleep(t.Context(), reportInterval))
 	}
 	if len(told.with("waiting for")) != 1 {
 		t.Errorf("while nothing changes: %q", told.all)
 	}
-	if err := at.Store(kube.InfraEnvs).Delete(second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, at.Store(kube.InfraEnvs).Delete(second))
 	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
 	if len(told.with("InfraEnv")) != 1 {
 		t.Errorf("in all: %q", told.all)
 	}
-	if err := at.Store(kube.ClusterDeployments).Delete(first); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -222,9 +210,7 @@ func TestDeletedOnce(t *testing.T) {
 			now := metav1.Now()
 			u.SetDeletionTimestamp(&now)
 		}
-		if err := w.Delete(t.Context(), kube.Agents, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Delete(t.Context(), kube.Agents, u))
 		if asked := requests() > before; asked == deleted {
 			t.Errorf("being deleted %v: asked to delete it %v", deleted, asked)
 		}

@@ -3,6 +3,7 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
 )
@@ -25,18 +26,13 @@ func BenchmarkHosts(b *testing.B) {
 			"progress": map[string]any{"current_stage": "Installing"}, "progress_stages": []string{"Starting installation", "Installing", "Done"},
 		})
 	}
-	data, err := json.Marshal(hosts)
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := must.Get(json.Marshal(hosts))(b)
 	tables := NewTables()
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
 		var wires []Host
-		if err := json.Unmarshal(data, &wires); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, json.Unmarshal(data, &wires))
 		for i := range wires {
 			tables.HostOf(&wires[i])
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -49,18 +50,13 @@ func TestRecordings(t *testing.T) {
 // readRecording is every exchange of a recording.
 func readRecording(t *testing.T, file string) []recorded {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(file))(t)
 	var out []recorded
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var exchange recorded
-		if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &exchange))
 		out = append(out, exchange)
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -112,10 +113,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
 			want := model.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.Fields(model.Settings{e.key: want})
-				if err != nil {
-					t.Fatal(err)
-				}
+				fields := must.Get(table.Fields(model.Settings{e.key: want}))(t)
 				got, err := json.Marshal(fields)
 				if err != nil || string(got) != c.body {
 					t.Errorf("body %s, want %s (%v)", got, c.body, err)
@@ -128,9 +126,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 				}
 				return
 			}
-			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(c.wire), &wire))
 			if got := table.Settings(&wire)[e.key]; got != want {
 				t.Errorf("read %s, want %s", got, want)
 			}
@@ -157,9 +153,7 @@ func TestSettingsOfNothing(t *testing.T) {
 		t.Error(diff)
 	}
 	var host Host
-	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host))
 	for key := range tables.Host.Settings(&host) {
 		if key != model.SettingRole && key != model.SettingKeepDisks {
 			t.Errorf("%s out of nothing", key)
@@ -169,10 +163,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := NewTables().Cluster.Fields(model.Settings{model.SettingBundles: model.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fields := must.Get(NewTables().Cluster.Fields(model.Settings{model.SettingBundles: model.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})}))(t)
 	got, err := json.Marshal(fields)
 	if want := `{"operator_bundles":[{"id":"a","operators":["x","y"]},{"id":"b"}]}`; err != nil || string(got) != want {
 		t.Errorf("got %s, want %s (%v)", got, want, err)
@@ -284,10 +275,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.Fields(model.Settings{model.SettingControlPlane: model.ValueOf(count)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(table.Fields(model.Settings{model.SettingControlPlane: model.ValueOf(count)}))(t)
 		if sent, err := json.Marshal(fields); err != nil || string(sent) != want {
 			t.Errorf("%d: sent %s (%v), want %s", count, sent, err, want)
 		}
@@ -296,9 +284,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
 		var wire Cluster
-		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(shown), &wire))
 		if got := table.Settings(&wire)[model.SettingControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,10 +25,7 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	read := 0
 	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(name))(t)
 		lines := bufio.NewScanner(file)
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
@@ -36,9 +34,7 @@ func TestRecordedErrors(t *testing.T) {
 				Status       int
 				Response     json.RawMessage
 			}
-			if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(lines.Bytes(), &exchange))
 			if exchange.Status < 400 {
 				continue
 			}
