@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -27,9 +28,7 @@ func TestImporter(t *testing.T) {
 	// clock is the wall's to see every state that it has to act on.
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
 	dir := t.TempDir()
 	run := func(args ...string) string {
@@ -111,8 +110,6 @@ func TestImporterLines(t *testing.T) {
 		t.Fatalf("%d lines are needed, not 9: %q", len(lines), lines)
 	}
 	for _, line := range lines {
-		if !strings.Contains(page, strings.TrimSpace(line)) {
-			t.Errorf("docs/library.md lacks the line %q", strings.TrimSpace(line))
-		}
+		check.Contains(t, page, strings.TrimSpace(line), "docs/library.md lacks the line")
 	}
 }

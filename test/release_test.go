@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"sigs.k8s.io/yaml"
 )
@@ -57,9 +58,7 @@ func TestRelease(t *testing.T) {
 	t.Run("checksums", func(t *testing.T) {
 		sums := must.Get(os.ReadFile(filepath.Join(dist, "checksums.txt")))(t)
 		for _, name := range append(archives, match(t, dist, "*.deb", "*.rpm", "*.sbom.json")...) {
-			if line := sum(t, name) + "  " + filepath.Base(name); !strings.Contains(string(sums), line) {
-				t.Errorf("checksums.txt has no line %q", line)
-			}
+			check.Contains(t, string(sums), sum(t, name)+"  "+filepath.Base(name), "checksums.txt has no line")
 		}
 	})
 	t.Run("providers", func(t *testing.T) { checkProviders(t, dist) })
@@ -76,9 +75,7 @@ func checkProviders(t *testing.T, dist string) {
 		"bootstrap-components.yaml", "control-plane-components.yaml", "infrastructure-components.yaml", "metadata.yaml", "clusterctl.yaml",
 		"cluster-template.yaml", "cluster-template-compact.yaml", "clusterclass-openshift-assisted.yaml",
 	} {
-		if line := sum(t, filepath.Join(folder, name)) + "  " + name; !strings.Contains(string(sums), line) {
-			t.Errorf("checksums.txt has no line %q", line)
-		}
+		check.Contains(t, string(sums), sum(t, filepath.Join(folder, name))+"  "+name, "checksums.txt has no line")
 	}
 }
 
@@ -129,9 +126,7 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 	}
 	slices.Sort(platforms)
 	want := []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
-	if !slices.Equal(platforms, want) {
-		t.Errorf("it is for %v", platforms)
-	}
+	check.Slice(t, platforms, want, "it is for")
 }
 
 // checkPackages looks for the names by which kubectl and clusterctl find the

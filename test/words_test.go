@@ -2,6 +2,7 @@ package test
 
 import (
 	"bufio"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"os"
@@ -61,9 +62,7 @@ func TestLinesAreShort(t *testing.T) {
 				long++
 			}
 		}
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, file.Close())
 	}
 	if long > most {
 		t.Errorf("%d lines have more than %d characters, before there were %d", long, longest, most)

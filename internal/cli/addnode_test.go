@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -114,9 +115,7 @@ func TestAddNode(t *testing.T) {
 			service.looks = tt.looks
 			got := run(t, service, "", append([]string{"add-node", "-f", file, "--until", "added"}, tt.more...)...)
 			for _, words := range tt.says {
-				if !strings.Contains(got.errors, words) {
-					t.Errorf("does not say %q", words)
-				}
+				check.Contains(t, got.errors, words, "does not say")
 			}
 			if got.code != tt.code || !slices.Equal(service.calls, tt.calls) {
 				t.Errorf("code %d, want %d; calls %v, want %v:\n%s%s", got.code, tt.code, service.calls, tt.calls, got.out, got.errors)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -123,9 +124,7 @@ func TestCreateCluster(t *testing.T) {
 		}
 	}
 	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed.", "https://api.lab.example.com:6443", "\n  Console:  https://console-openshift-console.apps.lab.example.com\n"} {
-		if !strings.Contains(got.errors, words) {
-			t.Errorf("stderr does not say %q:\n%s", words, got.errors)
-		}
+		check.Contains(t, got.errors, words, "stderr does not say")
 	}
 	log := must.Get(os.ReadFile(result.Log))(t)
 	for _, words := range []string{"create cluster -f cluster.yaml", "stage=\"Writing image to disk\"", "exitCode=0"} {

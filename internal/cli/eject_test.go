@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -79,9 +80,7 @@ func TestDeleteEjectsFirst(t *testing.T) {
 				t.Errorf("ends with %d, not %d: %s\n%s", got.code, c.code, got.errors, diff)
 			}
 			for _, words := range c.says {
-				if !strings.Contains(got.errors, words) {
-					t.Errorf("does not say %q:\n%s", words, got.errors)
-				}
+				check.Contains(t, got.errors, words, "does not say")
 			}
 		})
 	}

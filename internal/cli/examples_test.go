@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -79,9 +80,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 		t.Fatalf("is no example of %s: %v %v", command.CommandPath(), found.CommandPath(), err)
 	}
 	if !runsAlone(found, text) {
-		if err := found.ParseFlags(rest); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, found.ParseFlags(rest))
 		return
 	}
 	ctx, stop := context.WithCancelCause(t.Context())

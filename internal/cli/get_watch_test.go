@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -136,9 +137,7 @@ func TestWatchAsJSON(t *testing.T) {
 		}
 		states = append(states, item.Name+" "+item.State)
 	}
-	if text := strings.Join(states, ", "); text != "lab Blocked, other Installed, lab Ready" {
-		t.Error(text)
-	}
+	check.Equal(t, strings.Join(states, ", "), "lab Blocked, other Installed, lab Ready")
 	if got := follow(t, steps, "get", "clusters", "-w", "-o", "name"); got.out != "cluster/lab\ncluster/other\ncluster/lab\n" {
 		t.Error(got.out)
 	}
@@ -297,9 +296,7 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Hint(tt.hint); got != tt.want {
-			t.Errorf("%s: got  %s\nwant %s", tt.called, got, tt.want)
-		}
+		check.Equal(t, a.Hint(tt.hint), tt.want, tt.called)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -51,9 +52,7 @@ func TestHint(t *testing.T) {
 			}
 			must.Do(t, command.ParseFlags(words[3:]))
 			must.Do(t, a.Prepare(command))
-			if got := a.Hint(tt.hint); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			check.Equal(t, a.Hint(tt.hint), tt.want)
 		})
 	}
 }
@@ -88,9 +87,7 @@ func TestHintsReachTheSameCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Hint(test.hint); got != test.want {
-			t.Errorf("%s\ngot  %s\nwant %s", line, got, test.want)
-		}
+		check.Equal(t, a.Hint(test.hint), test.want, line)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -83,9 +84,7 @@ func TestCreateImages(t *testing.T) {
 		}
 	}
 	again := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images", "-o", "json", "--sha256", strings.Repeat("0", 64))
-	if again.code != 2 {
-		t.Errorf("--sha256 without --base ends with %d", again.code)
-	}
+	check.Equal(t, again.code, 2, "--sha256 without --base ends with")
 	wrong := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "none", "--base", "base.iso", "--sha256", strings.Repeat("0", 64))
 	if _, err := os.Stat("none"); wrong.code != 1 || err == nil || !strings.Contains(wrong.errors, "base.iso") {
 		t.Errorf("another checksum ends with %d, %v:\n%s", wrong.code, err, wrong.errors)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,9 +36,7 @@ func TestNamesOfTheFile(t *testing.T) {
 			if got.code != 0 || got.errors != "" {
 				t.Errorf("code %d, stderr %q", got.code, got.errors)
 			}
-			if diff := cmp.Diff(want, got.out); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, want, got.out)
 		})
 	}
 	t.Run("a machine that is no host of the file keeps its own name", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -28,9 +29,7 @@ func TestToLeavesSpecialFilesAsTheyAre(t *testing.T) {
 	if got := run(t, lab(), "", "logs", "lab", "--to", "pipe"); got.code != 0 || got.out != "pipe\n" {
 		t.Errorf("got %+v", got)
 	}
-	if content := <-arrived; content != "logs of c1 " {
-		t.Errorf("the pipe carried %q", content)
-	}
+	check.Equal(t, <-arrived, "logs of c1 ", "the pipe carried")
 	if info, err := os.Lstat("pipe"); err != nil || info.Mode().Type() != os.ModeNamedPipe {
 		t.Errorf("the pipe has become %v, %v", info.Mode(), err)
 	}

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -56,9 +55,7 @@ func TestVerbsThatLook(t *testing.T) {
 			if got.code != 0 || got.errors != "" {
 				t.Errorf("code %d, stderr %q", got.code, got.errors)
 			}
-			if diff := cmp.Diff(tt.want, got.out); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.want, got.out)
 		})
 	}
 }
@@ -177,9 +174,7 @@ func TestVerbsThatUndo(t *testing.T) {
 			if got.code != 0 || got.out != tt.out {
 				t.Errorf("got %+v", got)
 			}
-			if diff := cmp.Diff(tt.calls, service.calls); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.calls, service.calls)
 		})
 	}
 }
@@ -346,9 +341,7 @@ func TestAge(t *testing.T) {
 	a := app.New(app.Identify(nil), streams.Streams{OutTTY: true}, nil)
 	a.Clock = &frozen{now: noon()}
 	at := noon().Add(-3 * time.Minute)
-	if got := a.When(&at); got != "3m ago" {
-		t.Errorf("on a terminal: %q", got)
-	}
+	check.Equal(t, a.When(&at), "3m ago", "on a terminal")
 }
 
 // TestHostOfSeveralClusters: a name that hosts of several clusters have is one host of

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -116,9 +117,7 @@ func TestCodeOfAWrongFile(t *testing.T) {
 	if code := model.CodeOf(err); code != model.CodeInput {
 		t.Errorf("code %d: %v", code, err)
 	}
-	if code := model.CodeOf(errors.New("other")); code != model.CodeFailure {
-		t.Errorf("another error: code %d", code)
-	}
+	check.Equal(t, model.CodeOf(errors.New("other")), model.CodeFailure, "another error: code")
 }
 
 // What to type next names the kubeconfig where the results are, as a shell reads it.

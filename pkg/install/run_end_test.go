@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -348,9 +349,7 @@ func TestTheTimeIsADeadline(t *testing.T) {
 					t.Errorf("code %d after %s: %v", model.CodeOf(err), got, err)
 				}
 				for _, words := range test.says {
-					if err == nil || !strings.Contains(err.Error(), words) {
-						t.Errorf("the end does not say %q: %v", words, err)
-					}
+					check.Says(t, err, words, "the end does not say")
 				}
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -260,9 +261,7 @@ func TestRunEnds(t *testing.T) {
 				case test.code != 0 && model.NextOf(err) == "":
 					t.Errorf("the error %q does not say what to do next", err)
 				}
-				if result.ExitCode != int(test.code) {
-					t.Errorf("ExitCode %d", result.ExitCode)
-				}
+				check.Equal(t, result.ExitCode, int(test.code), "ExitCode")
 				last := events[len(events)-1]
 				if last.Type != model.EventRun || last.State != test.state || last.ExitCode == nil || *last.ExitCode != int(test.code) {
 					t.Errorf("last event %+v; want state %s", last, test.state)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
@@ -64,14 +65,10 @@ func TestOpenRefusesAnAreaBeforeTheInitrdsEnd(t *testing.T) {
 		`{"file":"images/cdboot.img","offset":66688,"length":896}`,
 	} {
 		image := describedAs(t, base, text)
-		if _, err := iso.OpenReader("bad.iso", image, image.Size()); err == nil || !strings.Contains(err.Error(), "not behind its initrd") {
-			t.Errorf("%s: error %v", text, err)
-		}
+		check.Says(t, check.Err(iso.OpenReader("bad.iso", image, image.Size())), "not behind its initrd", text)
 	}
 	image := describedAs(t, base, `{"file":"images/pxeboot/kernel.img"}`)
-	if _, err := iso.OpenReader("bad.iso", image, image.Size()); err == nil || !strings.Contains(err.Error(), "lies in images/pxeboot/kernel.img") {
-		t.Errorf("the kernel: error %v", err)
-	}
+	check.Says(t, check.Err(iso.OpenReader("bad.iso", image, image.Size())), "lies in images/pxeboot/kernel.img", "the kernel: error")
 }
 
 // If only the header of old images describes the area, its place is still restricted.
@@ -81,9 +78,7 @@ func TestOpenHoldsTheHeaderAgainstTheFiles(t *testing.T) {
 		t.Fatalf("only the header tells of it: %v", err)
 	}
 	binary.LittleEndian.PutUint64(data[32<<10-16:], 0)
-	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "lies in no file of the image") {
-		t.Errorf("the system area: error %v", err)
-	}
+	check.Says(t, check.Err(iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data)))), "lies in no file of the image", "the system area: error")
 }
 
 // ucs2 is a name as the Joliet tree has it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
@@ -47,9 +48,7 @@ func TestCustomizeEveryLayout(t *testing.T) {
 			}
 			if takesKargs(l) {
 				want := strings.Replace(l.DefaultKargs(), "=metal", "=qemu", 1) + " console=ttyS0,115200n8"
-				if got := again.Kargs(); got != want {
-					t.Errorf("kernel arguments %q, want %q", got, want)
-				}
+				check.Equal(t, again.Kargs(), want, "kernel arguments")
 			}
 			if image.Size() != base.Info().Size {
 				t.Errorf("%d bytes, the base has %d", image.Size(), base.Info().Size)
@@ -238,9 +237,7 @@ func TestHostnames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			image, _, err := base.Customize(iso.Customization{Ignition: []byte(config), Hostname: c.names})
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("error %v, want one that says %q", err, c.err)
-				}
+				check.Says(t, err, c.err)
 				return
 			}
 			if err != nil {

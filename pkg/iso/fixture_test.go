@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -46,9 +47,7 @@ func openFile(tb testing.TB, path string) *iso.Base {
 	tb.Helper()
 	base := must.Get(iso.Open(path))(tb)
 	tb.Cleanup(func() {
-		if err := base.Close(); err != nil {
-			tb.Error(err)
-		}
+		check.Do(tb, base.Close())
 	})
 	return base
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
@@ -121,9 +122,7 @@ func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
 			for _, n := range got.Network {
 				names = append(names, n.Name)
 			}
-			if want := []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}; !slices.Equal(names, want) {
-				t.Errorf("network %v, want %v", names, want)
-			}
+			check.Slice(t, names, []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}, "network")
 			files, err := reopen(t, image).NetworkFiles()
 			if want := []iso.Keyfile{{Name: "b.nmconnection", Content: []byte(keyfile)}, {Name: "host0-eth0.nmconnection", Content: []byte("x")}}; err != nil || cmp.Diff(want, files) != "" {
 				t.Errorf("network files %v (-want +got):\n%s", err, cmp.Diff(want, files))
@@ -304,9 +303,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := iso.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "neither a file nor a disk") {
-		t.Errorf("a directory: error %v", err)
-	}
+	check.Says(t, check.Err(iso.Open(t.TempDir())), "neither a file nor a disk", "a directory: error")
 	if _, err := iso.Open(filepath.Join(t.TempDir(), "none.iso")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}

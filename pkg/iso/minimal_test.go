@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -22,22 +23,16 @@ func TestMinimalEveryLayout(t *testing.T) {
 			made, err := base.Minimal(t.Context(), rootfsURL)
 			switch {
 			case !l.MiniISO:
-				if err == nil || !strings.Contains(err.Error(), "built without a minimal ISO") {
-					t.Errorf("error %v", err)
-				}
+				check.Says(t, err, "built without a minimal ISO")
 				return
 			case !takesKargs(l):
-				if err == nil || !strings.Contains(err.Error(), "no areas for kernel arguments") {
-					t.Errorf("error %v", err)
-				}
+				check.Says(t, err, "no areas for kernel arguments")
 				return
 			case err != nil:
 				t.Fatal(err)
 			}
 			want := "ignition.firstboot ignition.platform.id=metal coreos.live.rootfs_url=" + rootfsURL
-			if got := made.Kargs(); got != want {
-				t.Errorf("kernel arguments %q, want %q", got, want)
-			}
+			check.Equal(t, made.Kargs(), want, "kernel arguments")
 			if made.Info().Boot != base.Info().Boot {
 				t.Errorf("boots as %+v, the full one as %+v", made.Info().Boot, base.Info().Boot)
 			}
@@ -99,9 +94,7 @@ func TestMinimalOfWhatWasCustomized(t *testing.T) {
 	boot := isotest.Content(t, layout(t, "x86_64-2023-07"), "images/pxeboot/vmlinuz")
 	at := bytes.Index(content(t, damaged), boot[:4096])
 	damaged.Overlay(int64(at+600), []byte("damage"))
-	if _, err := reopen(t, damaged).Minimal(t.Context(), rootfsURL); err == nil || !strings.Contains(err.Error(), "digest") {
-		t.Errorf("damaged: error %v", err)
-	}
+	check.Says(t, check.Err(reopen(t, damaged).Minimal(t.Context(), rootfsURL)), "digest", "damaged: error")
 }
 
 func TestMinimalRefusesURLs(t *testing.T) {
@@ -144,9 +137,7 @@ func TestNetbootEveryLayout(t *testing.T) {
 			}
 			checkZ(t, l, n)
 			want := "#!ipxe\ninitrd --name initrd http://h/i\nkernel http://h/k initrd=initrd coreos.live.rootfs_url=http://h/r " + n.Kargs + "\nboot\n"
-			if got := n.Script("http://h/k", "http://h/i", "http://h/r"); got != want {
-				t.Errorf("script %q\nwant   %q", got, want)
-			}
+			check.Equal(t, n.Script("http://h/k", "http://h/i", "http://h/r"), want, "script")
 		})
 	}
 }
@@ -164,9 +155,7 @@ func checkZ(t *testing.T, l isotest.Layout, n *iso.Netboot) {
 	if !bytes.Equal(n.AddrSize, want) {
 		t.Errorf("initrd.addrsize %x, want %x", n.AddrSize, want)
 	}
-	if !strings.Contains(n.Ins, "initrd 0x02000000\n") {
-		t.Errorf("generic.ins %q", n.Ins)
-	}
+	check.Contains(t, n.Ins, "initrd 0x02000000\n", "generic.ins")
 }
 
 // BenchmarkCustomize prepares the image of one machine of many: they share their config and differ in

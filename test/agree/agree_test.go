@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -259,9 +260,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 	scaled := clock.Scaled(1200)
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: c}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: scaled}))(t)
 	service := &recorder{Service: plane, wrote: map[string]bool{}}

@@ -11,6 +11,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -33,9 +34,7 @@ func TestMachinesDeletedWhileItInstalls(t *testing.T) {
 	}
 	r.until("it is said that the Machine of the control plane stays for now", aWhile, r.held(&control, "InstallationRunning"))
 	r.untilGone(&worker)
-	if state := r.plane().Status.Installation.State; state != string(model.ClusterInstalling) {
-		t.Errorf("the worker went when the cluster was %s", state)
-	}
+	check.Equal(t, r.plane().Status.Installation.State, string(model.ClusterInstalling), "the worker went when the cluster was")
 	r.untilAvailable(aWhile)
 	r.until("it is said that its member of etcd is to be removed", aWhile, r.held(&control, controlplanev1.EtcdMemberRemovalRequiredReason))
 	if r.get(control.Name, &control); control.Status.Deletion.NodeDrainStartTime.IsZero() {

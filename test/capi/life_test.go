@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
@@ -323,9 +324,7 @@ func (r *rig) move(there *rig, workers int) {
 	}()
 	there.untilAvailable(aWhile)
 	there.untilWorkers(workers)
-	if was, is := slices.Sorted(maps.Values(identities)), slices.Sorted(maps.Values(there.identities())); !slices.Equal(was, is) {
-		r.t.Errorf("the Machines were %v, and are %v", was, is)
-	}
+	check.Slice(r.t, slices.Sorted(maps.Values(identities)), slices.Sorted(maps.Values(there.identities())), "the Machines were")
 	if after := r.serviceObjects(); !slices.Equal(before, after) {
 		r.t.Errorf("the service's objects were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}

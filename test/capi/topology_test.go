@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -107,9 +108,7 @@ func (r *rig) nameCommit() {
 		cluster.Spec.Topology.Version = runs
 		return r.client.Patch(r.t.Context(), cluster, client.MergeFrom(before))
 	}
-	if err := setVersion(false); err == nil || !strings.Contains(err.Error(), "there are still MachineDeployments completing a previous upgrade") {
-		r.t.Errorf("Cluster API takes it as it is: %v", err)
-	}
+	check.Says(r.t, setVersion(false), "there are still MachineDeployments completing a previous upgrade", "Cluster API takes it as it is")
 	if reconciled, _ := r.topologyReconciled(); reconciled {
 		r.t.Error("Cluster API waits for nothing")
 	}

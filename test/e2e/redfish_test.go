@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -147,14 +148,10 @@ func TestInterruptedWhileHostsRead(t *testing.T) {
 	binary, dir := build(t), t.TempDir()
 	r := newRedfish(t, binary, "../../examples/redfish/cluster.yaml")
 	said, code := interrupted(t, r.create(t.Context(), binary, r.service, dir), "cp-1 boots: its BMC reads")
-	if code != 130 {
-		t.Errorf("ends with %d", code)
-	}
+	check.Equal(t, code, 130, "ends with")
 	line := fmt.Sprintf("\n  oaictl --service-url %s iso serve -f %s --dir %s --base ", r.service, r.file, dir)
 	for _, words := range []string{"These machines still read from this command, which ends: cp-0, cp-1, cp-2.", line, " --listen " + r.media + " --url http://" + r.media + "\n"} {
-		if !strings.Contains(said, words) {
-			t.Errorf("does not say %q:\n%s", words, said)
-		}
+		check.Contains(t, said, words, "does not say")
 	}
 	deleteCluster(t, binary, dir, r)
 }
@@ -205,8 +202,6 @@ func interrupted(t *testing.T, command *exec.Cmd, words string) (said string, co
 		}
 	}
 	_ = command.Wait()
-	if words != "" {
-		t.Errorf("never said %q", words)
-	}
+	check.Equal(t, words, "", "never said")
 	return text.String(), command.ProcessState.ExitCode()
 }

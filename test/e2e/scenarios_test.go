@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -160,9 +161,7 @@ func ends(t *testing.T, command *exec.Cmd, dir, name string, says []string) {
 	}
 	text := said.String()
 	for _, words := range says {
-		if !strings.Contains(text, words) {
-			t.Errorf("a person is not told %q", words)
-		}
+		check.Contains(t, text, words, "a person is not told")
 	}
 	got := fmt.Sprintf("exit code %d\n%s", command.ProcessState.ExitCode(), scrub(lastWords(text), dir))
 	golden := filepath.Join("testdata", "scenarios", name+".golden")

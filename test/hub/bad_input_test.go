@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -118,9 +119,7 @@ func TestBadWorlds(t *testing.T) {
 				t.Errorf("ends with code %d, not %d", a.trace.Code, test.code)
 			}
 			for _, words := range test.says {
-				if !strings.Contains(a.says(), words) {
-					t.Errorf("does not say %q", words)
-				}
+				check.Contains(t, a.says(), words, "does not say")
 			}
 			if t.Failed() {
 				t.Logf("%s\n%s", a.says(), a.story())

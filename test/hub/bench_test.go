@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -104,9 +105,7 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		}
 		plane.Close()
 		for _, cluster := range specs { // emptied while the next ones are made; none is read again
-			if err := client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}); err != nil {
-				b.Error(err)
-			}
+			check.Do(b, client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}))
 		}
 		b.StartTimer()
 	}

@@ -17,6 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -168,18 +169,14 @@ func TestDay2(t *testing.T) {
 			if err != nil || w.Labels["rack"] != "a" {
 				t.Errorf("%v, labels %v", err, w.Labels)
 			}
-			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3", "w-0"}) {
-				t.Errorf("hosts %q", got)
-			}
+			check.Slice(t, g.hosts(t), []string{"cp-3", "w-0"}, "hosts")
 			remove := func(name string) model.Options {
 				return model.Options{Remove: &model.Removal{Nodes: []string{name}, Drain: model.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true, GracePeriod: -1}}}
 			}
 			if result, err = g.runs(t, remove("w-0")); err != nil || g.has(t, "w-0") {
 				t.Fatalf("%v; %+v %+v", err, result.Plan.Waits, result.Plan.Blockers)
 			}
-			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3"}) {
-				t.Errorf("hosts %q", got)
-			}
+			check.Slice(t, g.hosts(t), []string{"cp-3"}, "hosts")
 			if _, err = g.runs(t, remove("w-0")); model.CodeOf(err) != model.CodeNotFound {
 				t.Errorf("again: %v", err)
 			}

@@ -5,6 +5,7 @@ package kubectl
 import (
 	"bufio"
 	"encoding/json"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
@@ -154,9 +155,7 @@ func changes(t *testing.T, d *desk, file string) {
 	}
 	t.Run("hints are for kubectl", func(t *testing.T) {
 		got := d.oai(t, 5, "describe", "cluster", "nobody", "-n", "plugged")
-		if !strings.Contains(got.errors, "Next: kubectl oai --namespace plugged get clusters\n") {
-			t.Error(got.errors)
-		}
+		check.Contains(t, got.errors, "Next: kubectl oai --namespace plugged get clusters\n")
 	})
 	t.Run("completion", func(t *testing.T) {
 		for line, want := range map[string]string{
@@ -173,9 +172,7 @@ func changes(t *testing.T, d *desk, file string) {
 		if got.out != "cluster/plugged\ninfraenv/plugged\n" {
 			t.Errorf("%s%s", got.out, got.errors)
 		}
-		if left := d.must(t, "", "get", "clusterdeployments,agentclusterinstalls,infraenvs,agents", "-n", "plugged", "-o", "name"); left != "" {
-			t.Errorf("left: %s", left)
-		}
+		check.Equal(t, d.must(t, "", "get", "clusterdeployments,agentclusterinstalls,infraenvs,agents", "-n", "plugged", "-o", "name"), "", "left")
 		d.oai(t, 5, "describe", "cluster", "-f", file)
 	})
 }

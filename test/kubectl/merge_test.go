@@ -3,6 +3,7 @@
 package kubectl
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
@@ -26,12 +27,8 @@ func TestMerge(t *testing.T) {
 	if got := d.oai(t, 0, merge...); got.out != "context lab added to "+d.kubeconfig+"\n" {
 		t.Errorf("got %+v", got)
 	}
-	if got := d.must(t, "", "--context", "lab", "get", "namespaces", "-o", "name"); !strings.Contains(got, "namespace/default\n") {
-		t.Errorf("the context leads to %s", got)
-	}
-	if got := d.must(t, "", "config", "current-context"); got != "work\n" {
-		t.Errorf("the current context is %s", got)
-	}
+	check.Contains(t, d.must(t, "", "--context", "lab", "get", "namespaces", "-o", "name"), "namespace/default\n", "the context leads to")
+	check.Equal(t, d.must(t, "", "config", "current-context"), "work\n", "the current context is")
 
 	d.must(t, "", "config", "set-context", "lab", "--namespace", "kube-system")
 	written := must.Get(os.ReadFile(d.kubeconfig))(t)
@@ -44,9 +41,7 @@ func TestMerge(t *testing.T) {
 	if got := d.oai(t, 0, append(merge, "--use")...); !strings.Contains(got.errors, "The current context was work.") {
 		t.Errorf("got %+v", got)
 	}
-	if got := d.must(t, "", "config", "view", "--minify", "-o", "jsonpath={.current-context} {..namespace}"); got != "lab kube-system" {
-		t.Errorf("kubectl reads %s", got)
-	}
+	check.Equal(t, d.must(t, "", "config", "view", "--minify", "-o", "jsonpath={.current-context} {..namespace}"), "lab kube-system", "kubectl reads")
 
 	lock := d.kubeconfig + ".lock"
 	must.Do(t, os.WriteFile(lock, nil, 0))

@@ -3,6 +3,7 @@
 package kubectl
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,5 @@ func TestDocumentedRole(t *testing.T) {
 		}
 	}
 	other := user.oai(t, 4, "create", "cluster", "-f", file, "-n", "default")
-	if !strings.Contains(other.errors, "in namespace default") {
-		t.Error(other.errors)
-	}
+	check.Contains(t, other.errors, "in namespace default")
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"maps"
 	"regexp"
 	"slices"
@@ -183,9 +184,7 @@ func TestTidy(t *testing.T) {
 		`"` + long + `"`:                                                                                           fmt.Sprintf(`"<digest %x>"`, sha256.Sum256([]byte(long))),
 		"no JSON":                                                                                                  "no JSON",
 	} {
-		if got := i.body([]byte(given), true); got != want {
-			t.Errorf("%s\n got %s\nwant %s", given, got, want)
-		}
+		check.Equal(t, i.body([]byte(given), true), want, given)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kube "k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -186,9 +187,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 	must.Do(t, passing.Sleep(t.Context(), stop.later))
 	halt()
 	running.Wait()
-	if err := service.Close(); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, service.Close())
 	return hubState{Name: stop.name, AddNodes: stop.addNodes, Time: passing.Now().UTC().Truncate(time.Second), Objects: h.objects(t)}
 }
 

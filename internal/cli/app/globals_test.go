@@ -1,10 +1,10 @@
 package app
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -23,9 +23,7 @@ func TestKubeconfigOfTheHome(t *testing.T) {
 	if err != nil || config.Host != "https://127.0.0.1:1" || !strings.HasPrefix(config.UserAgent, "oaictl/") {
 		t.Fatalf("%v, %v", config, err)
 	}
-	if got := k.Contexts(); !slices.Equal(got, []string{"a"}) {
-		t.Error(got)
-	}
+	check.Slice(t, k.Contexts(), []string{"a"})
 	if _, err := connectHub(t.Context(), ClientConfig{Connection: Connection{Kube: *k}}); err == nil || strings.Contains(err.Error(), "told") {
 		t.Errorf("a key that is none is taken: %v", err)
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -69,9 +69,7 @@ func TestSilence(t *testing.T) {
 				}
 				time.Sleep(time.Minute) // nothing is asked any more
 				synctest.Wait()
-				if !slices.Equal(told, test.told) {
-					t.Errorf("told %q, want %q", told, test.told)
-				}
+				check.Slice(t, told, test.told, "told")
 			})
 		})
 	}

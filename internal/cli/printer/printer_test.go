@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -55,9 +56,7 @@ func TestPrint(t *testing.T) {
 			format := must.Get(Parse(tt.format))(t)
 			var out strings.Builder
 			must.Do(t, format.Print(&out, sample()))
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.want, out.String())
 		})
 	}
 }
@@ -137,9 +136,7 @@ func TestTemplateThatNamesWhatIsEmpty(t *testing.T) {
 		}
 		var out strings.Builder
 		err = format.Print(&out, Result{Data: tt.data})
-		if out.String() != tt.want {
-			t.Errorf("%s: %q, want %q", tt.template, out.String(), tt.want)
-		}
+		check.Equal(t, out.String(), tt.want, tt.template)
 		if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %v", tt.template, err)
 		}
@@ -153,9 +150,7 @@ func TestTemplateOfLinesIsTheSameForEach(t *testing.T) {
 	for range 3 {
 		must.Do(t, format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false))
 	}
-	if want := strings.Repeat("lab: a b;\n", 3); out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	check.Equal(t, out.String(), strings.Repeat("lab: a b;\n", 3))
 }
 
 func TestPrintLine(t *testing.T) {
@@ -179,9 +174,7 @@ func TestEmptyTable(t *testing.T) {
 	format, _ := Parse("table")
 	var out strings.Builder
 	must.Do(t, format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}))
-	if out.String() != "no clusters\n" {
-		t.Errorf("got %q", out.String())
-	}
+	check.Equal(t, out.String(), "no clusters\n")
 }
 
 // TestProseBelow writes prose below its row where there is no room beside it, and nothing where there is none.
@@ -191,9 +184,7 @@ func TestProseBelow(t *testing.T) {
 	table := Table{Columns: []Column{{Name: "NAME"}, {Name: "WAITS FOR", Prose: true}}, Rows: [][]string{{long, ""}, {long, "an image"}, {long, ""}}}
 	var out strings.Builder
 	must.Do(t, format.Print(&out, Result{Table: func() Table { return table }}))
-	if want := "NAME\n" + long + "\n" + long + "\n    an image\n" + long + "\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	check.Equal(t, out.String(), "NAME\n"+long+"\n"+long+"\n    an image\n"+long+"\n")
 }
 
 func TestAgeAndMoment(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -221,9 +222,7 @@ func TestManagementRuns(t *testing.T) {
 		"apiVersion": "capi-provider.agent-install.openshift.io/v1beta2", "kind": "AgentMachine", "metadata": map[string]any{"name": "lab"},
 		"spec": map[string]any{"agentLabelSelector": map[string]any{"matchExpressions": []any{map[string]any{"key": "rack", "operator": "Near"}}}},
 	}}
-	if _, err := machines.Create(ctx, refused, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "denied the request") {
-		t.Errorf("it says what to do before the providers' admission answers: %v", err)
-	}
+	check.Says(t, check.Err(machines.Create(ctx, refused, metav1.CreateOptions{})), "denied the request", "it says what to do before the providers' admission answers")
 	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace("default")
 	until(t, ended, "two hosts are left", func() bool {
 		list := must.Get(hosts.List(ctx, metav1.ListOptions{}))(t)
@@ -246,9 +245,7 @@ func TestManagementRuns(t *testing.T) {
 		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)
 	}
 	stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "simulator management") {
-		t.Errorf("it ended with %v", err)
-	}
+	check.Says(t, <-ended, "simulator management", "it ended with")
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -279,9 +280,7 @@ func TestOwnStates(t *testing.T) {
 		t.Errorf("states of oaictl (-there are +explained):\n%s", diff)
 	}
 	blocked, _ := catalogue.HostState("Blocked")
-	if statuses := catalogue.StatusesOf(blocked); !slices.Equal(statuses, []string{"disabled", "insufficient", "pending-for-input"}) {
-		t.Errorf("a blocked host has the statuses %q", statuses)
-	}
+	check.Slice(t, catalogue.StatusesOf(blocked), []string{"disabled", "insufficient", "pending-for-input"}, "a blocked host has the statuses")
 }
 
 func TestStagesOfPaths(t *testing.T) {

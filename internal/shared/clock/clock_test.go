@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -100,9 +101,7 @@ func TestSlowDown(t *testing.T) {
 		if passed, took := c.Now().Sub(slow), time.Since(real)-time.Minute; passed != time.Hour || took.Round(time.Minute) != time.Hour {
 			t.Errorf("%s passed in %s", passed, took)
 		}
-		if c.Wall(time.Minute) != time.Minute {
-			t.Errorf("a minute takes %s", c.Wall(time.Minute))
-		}
+		check.Equal(t, c.Wall(time.Minute), time.Minute, "a minute takes")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		half := clock.Scaled(0.5)

@@ -3,6 +3,7 @@ package escape
 import (
 	"encoding/json"
 	"errors"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
@@ -34,9 +35,7 @@ func TestWordsAndLines(t *testing.T) {
 func TestSprintf(t *testing.T) {
 	type name string
 	got := Sprintf("%s|%s|%v|%d|%-4s|\n%s", "a\nb", name("\x1b"), errors.New("c\nd"), 7, "e", Text("f\n\x1bg"))
-	if want := `a\nb|\u001b|c\nd|7|e   |` + "\nf\n" + `\u001bg`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, got, `a\nb|\u001b|c\nd|7|e   |`+"\nf\n"+`\u001bg`)
 }
 
 func FuzzNothingSteersATerminal(f *testing.F) {

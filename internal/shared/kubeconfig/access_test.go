@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -84,9 +85,7 @@ func TestNameOfTheServer(t *testing.T) {
 	} {
 		w.server = server
 		name, domain := w.access(t, "").Name()
-		if got := name + "|" + domain; got != want {
-			t.Errorf("%s: %s, want %s", server, got, want)
-		}
+		check.Equal(t, name+"|"+domain, want, server)
 	}
 }
 
@@ -104,9 +103,7 @@ func TestSameCluster(t *testing.T) {
 		"itself": {lab, "1", true}, "renewed": {renewed, "1", true}, "rotated": {rotated, "", true}, "spelt otherwise": {plain, "", true}, "nobody says its id": {lab, "", true},
 		"another server": {other, "1", false}, "installed anew": {again, "", false}, "another id": {lab, "2", false}, "the same id, all certificates new": {again, "1", true},
 	} {
-		if got := lab.access(t, "1").SameCluster(tt.way.access(t, tt.id)); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		check.Equal(t, lab.access(t, "1").SameCluster(tt.way.access(t, tt.id)), tt.want, name)
 	}
 }
 
@@ -138,9 +135,7 @@ func TestSelfContained(t *testing.T) {
 		if err := parse(t, text).SelfContained(); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%.60q: %q", text, got)
-		}
+		check.Equal(t, got, want, text)
 	}
 }
 

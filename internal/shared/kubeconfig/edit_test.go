@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -128,9 +129,7 @@ func TestEditLeavesAlone(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "no", "config")
-	if err := kubeconfig.Edit(t.Context(), &ticking{now: noon()}, missing, none); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, kubeconfig.Edit(t.Context(), &ticking{now: noon()}, missing, none))
 	if _, err := os.Stat(filepath.Dir(missing)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder was made for nothing: %v", err)
 	}
@@ -163,9 +162,7 @@ func TestEditRespectsLocks(t *testing.T) {
 	holds(t, path, "kind: Config\n", "the lock")
 	waiting := &ticking{now: noon(), then: func() {
 		mustWrite(t, path, "kind: Config\nnovelty: written meanwhile\n", 0o600)
-		if err := os.Remove(path + ".lock"); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, os.Remove(path+".lock"))
 	}}
 	must.Do(t, kubeconfig.Edit(t.Context(), waiting, path, using("a")))
 	holds(t, path, "novelty: written meanwhile\ncurrent-context: a\n")
@@ -190,9 +187,7 @@ func TestEditLocksBehindLinks(t *testing.T) {
 		if locked, is := errors.AsType[*kubeconfig.Locked](err); !is || locked.Lock != held+".lock" {
 			t.Errorf("got %v", err)
 		}
-		if err := os.Remove(held + ".lock"); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, os.Remove(held+".lock"))
 		for _, own := range []string{path, link} {
 			if _, err := os.Lstat(own + ".lock"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a lock of its own stays: %v", err)

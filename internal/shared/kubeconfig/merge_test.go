@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -315,9 +316,7 @@ func TestMergeKeepsHowItIsWritten(t *testing.T) {
 		"- cluster:\n    certificate-authority-data: {ca}\n    " + marked + "    server: {server}\n  name: lab\n" +
 		"contexts:\n- context:\n    cluster: lab\n    " + marked + "    user: lab\n  name: lab\ncurrent-context: lab\n" +
 		"users:\n- name: lab\n  user:\n    client-certificate-data: {cert}\n    client-key-data: {key}\n    " + marked + "# tail\n")
-	if diff := cmp.Diff(want, string(merged.Text)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, string(merged.Text))
 }
 
 // TestMergeRefusesWhatHangsTogether changes nothing where that would change something else,
@@ -379,9 +378,7 @@ func TestPlace(t *testing.T) {
 		for _, text := range tt.files {
 			files = append(files, parse(t, text))
 		}
-		if got := kubeconfig.Place(files, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab", "lab.example.com"}}, len(files)-1); got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
-		}
+		check.Equal(t, kubeconfig.Place(files, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab", "lab.example.com"}}, len(files)-1), tt.want, name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -31,9 +32,7 @@ func TestAnywhere(t *testing.T) {
 		filepath.Join(filepath.Dir(dir), "token"): got.AuthInfos["u"].TokenFile,
 		filepath.Join(dir, "login"):               got.AuthInfos["v"].Exec.Command,
 	} {
-		if path != want {
-			t.Errorf("%s is not %s", path, want)
-		}
+		check.Equal(t, path, want)
 	}
 	whole := strings.NewReplacer("pki/ca.crt", "/ca.crt", "../token", "/token", "./login", "login").Replace(relative)
 	c = must.Get(Parse("kubeconfig", []byte(whole)))(t)
@@ -57,7 +56,5 @@ func TestKept(t *testing.T) {
 		t.Errorf("kept once more it is another: %v\n%s", err, again)
 	}
 	must.Do(t, os.Remove(filepath.Join(dir, "pki", "ca.crt")))
-	if _, err := c.Kept(); err == nil || !strings.Contains(err.Error(), "its certificate-authority cannot be read") {
-		t.Errorf("without its CA: %v", err)
-	}
+	check.Says(t, check.Err(c.Kept()), "its certificate-authority cannot be read", "without its CA")
 }

@@ -3,7 +3,6 @@ package kubewatch_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -75,9 +75,7 @@ func TestReadYourWrites(t *testing.T) {
 		must.Do(t, s.Replace([]any{configMap("a", 4, "old")}, "8"))
 		s.Write(configMap("a", 10, "written"))
 		must.Do(t, test.events(s))
-		if got := s.All(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		check.Slice(t, s.All(), test.want, name)
 	}
 }
 
@@ -89,9 +87,7 @@ func TestRestoredServer(t *testing.T) {
 		s.Replace([]any{configMap("a", 40, "restored")}, "50"), s.Update(configMap("a", 51, "now")),
 	))
 	s.Write(configMap("c", 52, "c"))
-	if got, want := s.All(), []string{"now", "c"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Slice(t, s.All(), []string{"now", "c"})
 }
 
 // TestChanges: a version with the same value is no change.
@@ -168,9 +164,7 @@ func TestFollow(t *testing.T) {
 		w := <-api.begun
 		w.Modify(configMap("a", 100, "watched"))
 		synctest.Wait()
-		if got := s.Get("a"); got != "watched" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, s.Get("a"), "watched")
 		w.Stop()
 		api.watches <- answer{err: apierrors.NewResourceExpired("too old")}
 		api.lists <- answer{version: 200}

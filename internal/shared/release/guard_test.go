@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -183,9 +184,7 @@ func TestPartsElsewhere(t *testing.T) {
 	if !strings.Contains(said, blobs) || strings.Contains(said, "Bearer") || strings.Contains(said, "Basic") {
 		t.Errorf("storage was asked for %q", said)
 	}
-	if said := of.asked.all(); !strings.Contains(said, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))) {
-		t.Errorf("the login was not used: %q", said)
-	}
+	check.Contains(t, of.asked.all(), "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)), "the login was not used")
 }
 
 // TestAllConnectionsAreDialledByTheOptions: also those for a token, and for parts of an image that are elsewhere. What
@@ -205,9 +204,7 @@ func TestAllConnectionsAreDialledByTheOptions(t *testing.T) {
 	read := func(what, says string) {
 		t.Helper()
 		_, err := Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", what, err)
-		}
+		check.Says(t, err, says, what)
 		if said := other.asked.all(); said != "" {
 			t.Errorf("%s: asked is %s", what, said)
 		}

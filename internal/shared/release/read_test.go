@@ -18,6 +18,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -160,9 +161,7 @@ func TestReadFromMirrors(t *testing.T) {
 			registries := must.Get(ParseRegistries([]byte(tt.conf)))(t)
 			o := Options{PullSecret: login(source.host(), mirror.host()), CA: both, Registries: registries, Mirror: tt.mirror, Clock: &patient{}}
 			got := must.Get(Read(t.Context(), source.host()+tt.ref, o))(t)
-			if got.Version != tt.version {
-				t.Errorf("version %s, want %s", got.Version, tt.version)
-			}
+			check.Equal(t, got.Version, tt.version, "version")
 			for _, s := range []*shelf{source, mirror} {
 				if asked := s.asked.Load() > 0; asked != (s == tt.asked) {
 					t.Errorf("%s was asked: %v", s.host(), asked)
@@ -383,9 +382,7 @@ func TestOCIsNotWaitedForForever(t *testing.T) {
 	call := &ocCall{program: oc, wait: 50 * time.Millisecond}
 	began := time.Now()
 	_, err := call.describe(t.Context(), source{image: "quay.io/ocp/release:1"})
-	if err == nil || !strings.Contains(err.Error(), "not answered within 50ms") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "not answered within 50ms")
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -396,9 +393,7 @@ func TestOCIsNotWaitedForForever(t *testing.T) {
 func TestPlainKeepsSignaturesBack(t *testing.T) {
 	cause := &url.Error{Op: "Get", URL: "https://store.example.com/layer?signature=" + password, Err: errors.New("connection refused")}
 	got := plain(fmt.Errorf("quay.io/ocp/release:1: %w", cause))
-	if want := `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	check.Equal(t, got, `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`)
 }
 
 // FuzzFiles reads layers of any content: what they say of a release is returned, or refused.

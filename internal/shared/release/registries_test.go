@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -83,9 +84,7 @@ func TestParseRegistriesRefuses(t *testing.T) {
 		"[[registry]]\nlocation='a.b'\n[[registry.mirror]]\ninsecure=true":                            "has no location",
 		"[[registry]]\nlocation='a.b'\n[[registry.mirror]]\nlocation='c.d'\npull-from-mirror='never'": "pull-from-mirror",
 	} {
-		if _, err := ParseRegistries([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v; want %q", text, err, want)
-		}
+		check.Says(t, check.Err(ParseRegistries([]byte(text))), want, text)
 	}
 }
 

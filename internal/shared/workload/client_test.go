@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
@@ -38,9 +39,7 @@ func TestConnect(t *testing.T) {
 	}
 	options.Config = workload.Connector{}.Config
 	c = must.Get(workload.Connect(data, options))(t)
-	if _, err := c.Core.Nodes().Get(t.Context(), "a", metav1.GetOptions{}); err == nil || !strings.Contains(err.Error(), "--allow-endpoint") {
-		t.Errorf("of an address that is refused: %v", err)
-	}
+	check.Says(t, check.Err(c.Core.Nodes().Get(t.Context(), "a", metav1.GetOptions{})), "--allow-endpoint", "of an address that is refused")
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
@@ -55,16 +56,12 @@ clusters: [{name: a, cluster: {server: "https://192.0.2.1:6443", insecure-skip-t
 		"by https":       kubeconfigOf("http://192.0.2.1:8080", "", nil),
 		"may have 65536": append(kubeconfigOf("https://192.0.2.1:6443", "", nil), "\n#"+strings.Repeat("x", 64<<10)...),
 	} {
-		if err := workload.Check(data); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+		check.Says(t, workload.Check(data), says)
 		if config, err := local().Config(data); config != nil || err == nil {
 			t.Errorf("%s is used", says)
 		}
 	}
-	if err := workload.Check(kubeconfigOf("https://api.lab.example.com:6443", "", nil)); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, workload.Check(kubeconfigOf("https://api.lab.example.com:6443", "", nil)))
 }
 
 // TestAddresses: loopback, link-local, unspecified and metadata addresses are not dialled, however they are written, and
@@ -141,9 +138,7 @@ func TestEndlessAnswers(t *testing.T) {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
 	c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
-	if err := c.List(t.Context(), &corev1.NodeList{}); err == nil || !strings.Contains(err.Error(), "it answers with more than 32 MiB") {
-		t.Errorf("the list: %.200v", err)
-	}
+	check.Says(t, c.List(t.Context(), &corev1.NodeList{}), "it answers with more than 32 MiB", "the list")
 }
 
 // TestAnswersThatGrow: of an answer that is small, and large once it is an object of Go, no more is read than a large cluster has.

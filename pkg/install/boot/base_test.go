@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -40,9 +41,7 @@ func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
 	}}
 	t.Cleanup(func() {
 		stop()
-		if err := b.close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, b.close())
 	})
 	return b
 }
@@ -108,9 +107,7 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 		http.ServeFile(w, r, path)
 	}
 	b := aBase(t, spec.X86, handle)
-	if _, err := b.open(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("an image that is not there: %v", err)
-	}
+	check.Says(t, check.Err(b.open(t.Context())), "404", "an image that is not there")
 	gone.Store(false)
 	if _, err := b.open(t.Context()); err != nil {
 		t.Errorf("once it is there: %v", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
@@ -75,7 +76,5 @@ func TestReadFileRefusesSecondDescription(t *testing.T) {
 		"in/cluster-manifests/a.yaml": []byte(install),
 	}
 	_, err := convert.Read(t.Context(), "in/install-config.yaml", convert.Options{Env: files.env(), Version: "4.20"})
-	if err == nil || !strings.Contains(err.Error(), "stands beside an install-config") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "stands beside an install-config")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -35,7 +36,5 @@ func TestGivenPullSecret(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = convert.Read(t.Context(), "in", convert.Options{Version: "4.20", PullSecret: "none.json"})
-	if err == nil || !strings.Contains(err.Error(), "spec.pullSecret: cannot be read: open none.json: no such file or directory; give --pull-secret a path that begins in the current folder") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "spec.pullSecret: cannot be read: open none.json: no such file or directory; give --pull-secret a path that begins in the current folder")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -64,9 +65,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 	if diff := cmp.Diff(metal3Of(before), metal3Of(after)); diff != "" {
 		t.Errorf("metal3 (-said +read):\n%s", diff)
 	}
-	if after.Spec.Discovery.OSVersion != before.Spec.Discovery.OSVersion {
-		t.Errorf("the live system is of %q", after.Spec.Discovery.OSVersion)
-	}
+	check.Equal(t, after.Spec.Discovery.OSVersion, before.Spec.Discovery.OSVersion, "the live system is of")
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
 	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.WriteOptions{Secrets: true})

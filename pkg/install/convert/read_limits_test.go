@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/installcfg"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
@@ -88,9 +89,7 @@ func TestReadRefusesTwoHostsOfOneName(t *testing.T) {
 			"in/agent-config.yaml":   []byte(strings.Replace(agentConfig, "]}]\n", "]}"+fmt.Sprintf(second, test.hostname, test.mac)+"\n", 1)),
 		}
 		_, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.20"})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.Says(t, err, test.want, name)
 	}
 }
 
@@ -177,9 +176,7 @@ spec:
 		t.Errorf("%v\n%s", lost, c.Document)
 	}
 	_, err = convert.Read(t.Context(), "site.yaml", convert.Options{Data: []byte(site + "  - clusterName: west-2\n"), Env: memory{}.env()})
-	if err == nil || !strings.Contains(err.Error(), "has 2 clusters; keep one of them in each file") {
-		t.Error(err)
-	}
+	check.Says(t, err, "has 2 clusters; keep one of them in each file")
 }
 
 // TestReadRefusesHostedClusters: HyperShift's objects are refused by what they are, alone

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
@@ -22,7 +23,5 @@ func TestReadToLook(t *testing.T) {
 		t.Errorf("to install: %v", err)
 	}
 	files["in/install-config.yaml"] = []byte(strings.Replace(text, "10.0.0.0/24", "10.0.0.7/24", 1))
-	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}); err == nil || !strings.Contains(err.Error(), "networking.machineNetwork[0].cidr") {
-		t.Errorf("a wrong value: %v", err)
-	}
+	check.Says(t, check.Err(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true})), "networking.machineNetwork[0].cidr", "a wrong value")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
@@ -28,16 +29,12 @@ func TestReadWhatOaictlMakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := must.Get(convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Env: memory{}.env()}))(t)
-			if got := load(t, c).Spec.OpenShift.ImageSet; got != test.imageSet {
-				t.Errorf("imageSet %q", got)
-			}
+			check.Equal(t, load(t, c).Spec.OpenShift.ImageSet, test.imageSet, "imageSet")
 			lost := ""
 			for _, loss := range c.Losses {
 				lost += fmt.Sprintf("%s = %v: %s", loss.Path, loss.Value, loss.Why)
 			}
-			if lost != test.lost {
-				t.Errorf("lost %s", lost)
-			}
+			check.Equal(t, lost, test.lost, "lost")
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -165,9 +166,7 @@ func TestRoundTripFiles(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, tree(t, dir))
 				}
-				if c.Format != format {
-					t.Errorf("it was read as %s", c.Format)
-				}
+				check.Equal(t, c.Format, format, "it was read as")
 				for _, loss := range c.Losses {
 					t.Errorf("reading lost %+v", loss)
 				}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
@@ -210,9 +211,7 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 	_, _, agent := convert.Write(c, convert.FormatAgent, convert.WriteOptions{})
 	_, _, instance := convert.Write(c, convert.FormatClusterInstance, convert.WriteOptions{})
 	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
-		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
-			t.Errorf("%s: %v", format, err)
-		}
+		check.Says(t, err, "cluster.yaml:8:3: spec.import: is a cluster that is installed already", format)
 	}
 }
 
@@ -288,12 +287,8 @@ func TestWriteFiles(t *testing.T) {
 	if left, err := filepath.Glob(dir + "/*/.new-*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}
-	if err := convert.WriteFiles(dir, files); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("written over others: %v", err)
-	}
+	check.Says(t, convert.WriteFiles(dir, files), "not empty", "written over others")
 	blocked := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(blocked, nil, 0o600))
-	if err := convert.WriteFiles(blocked, files); err == nil || !strings.Contains(err.Error(), blocked) {
-		t.Errorf("a file was taken for a folder: %v", err)
-	}
+	check.Says(t, convert.WriteFiles(blocked, files), blocked, "a file was taken for a folder")
 }

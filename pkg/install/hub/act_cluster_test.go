@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -68,9 +69,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				if err != nil || len(writes) == 0 {
 					t.Errorf("%v; writes %v", err, writes)
 				}
-				if asked := twice(reads); asked != "" {
-					t.Errorf("asks twice for %s", asked)
-				}
+				check.Equal(t, twice(reads), "", "asks twice for")
 				return
 			}
 			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
@@ -166,9 +165,7 @@ func TestSeveralMakeTheSame(t *testing.T) {
 		}()
 	}
 	for range cap(failed) {
-		if err := <-failed; err != nil {
-			t.Error(err)
-		}
+		check.Do(t, <-failed)
 	}
 	if writes, _ := s.calls.take(); len(writes) == 1 {
 		t.Log("they came one after the other")
@@ -246,7 +243,5 @@ func (s *stage) wantManifests(want map[string][]string) {
 			s.Errorf("the service is told of %s", name)
 		}
 	}
-	if len(refs) != len(want) {
-		s.Errorf("the service is told of %d, want %d", len(refs), len(want))
-	}
+	check.Equal(s, len(refs), len(want), "the service is told of")
 }

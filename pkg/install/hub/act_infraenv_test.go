@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -56,9 +57,7 @@ func TestNodeLabels(t *testing.T) {
 	}
 	update := func(want ...string) {
 		t.Helper()
-		if done := s.settle(); !slices.Equal(done, want) {
-			t.Errorf("done %v, want %v", done, want)
-		}
+		check.Slice(t, s.settle(), want)
 	}
 	hub.NodeLabels = map[string]string{"example.com/site": "south"}
 	update("UpdateInfraEnv")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -28,9 +29,7 @@ import (
 func TestRegisterOnce(t *testing.T) {
 	s := newStage(t)
 	done := s.settle()
-	if want := []string{"RegisterCluster", "RegisterInfraEnv"}; !slices.Equal(done, want) {
-		t.Errorf("done %v, want %v", done, want)
-	}
+	check.Slice(t, done, []string{"RegisterCluster", "RegisterInfraEnv"})
 	s.wantWrites(
 		"secrets/C-pull-secret", "configmaps/C-manifests", "configmaps/C-openshift", "clusterdeployments/C", "agentclusterinstalls/C", "infraenvs/C",
 	)
@@ -75,9 +74,7 @@ func TestInstall(t *testing.T) {
 		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == model.ClusterBlocked
 	})
 	s.calls.take()
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"})
 	s.wantWrites("agents/"+names[0], "agents/"+names[1], "agents/"+names[2], "agents/"+names[3])
 	agent := s.get(kube.Agents, names[0])
 	got, _, _ := unstructured.NestedMap(agent.Object, "spec")
@@ -88,9 +85,7 @@ func TestInstall(t *testing.T) {
 	}
 	s.says("ready")
 	s.until("ready", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterReady && !o.Cluster.Released })
-	if done := s.settle(); !slices.Equal(done, []string{"StartInstall"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"StartInstall"})
 	s.wantWrites("agentclusterinstalls/C")
 	if o := s.observe(); !o.Cluster.Released || o.Cluster.Hold != "" {
 		t.Errorf("released %v, hold %q", o.Cluster.Released, o.Cluster.Hold)
@@ -143,9 +138,7 @@ func TestStartPreserves(t *testing.T) {
 				return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetResourceVersion() == changed
 			})
 			must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}))
-			if got := s.preserves(); got != test.want {
-				t.Errorf("preserved: %v", got)
-			}
+			check.Equal(t, s.preserves(), test.want, "preserved")
 		})
 	}
 }
@@ -169,9 +162,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 				must.Get(s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}))(t)
 			}
 			s.settle()
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
-				t.Errorf("it refers to %s", set)
-			}
+			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
 			for set, there := range map[string]bool{want: true, not: false} {
 				if is := s.hasImageSet(set); is != there {
 					t.Errorf("%s is there: %v", set, is)
@@ -179,12 +170,8 @@ func TestImageSetOfTheFile(t *testing.T) {
 			}
 			// What is changed later goes on from there.
 			s.desired.Spec.Spec.Network.Machine = []string{"192.168.0.0/16"}
-			if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-				t.Errorf("done %v", done)
-			}
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
-				t.Errorf("it refers to %s", set)
-			}
+			check.Slice(t, s.settle(), []string{"UpdateCluster"})
+			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
 			must.Do(t, s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}))
 			if s.hasImageSet(want) {
 				t.Errorf("%s is left", want)
@@ -216,9 +203,7 @@ func TestImageSetsOfOneName(t *testing.T) {
 	sets := []string{first.namespace + "." + first.namespace + "-release", second.namespace + "." + first.namespace + "-release"}
 	for i, name := range sets {
 		set := must.Get(first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{}))(t)
-		if got := recordOf(set).release; got != fmt.Sprintf(image, i) {
-			t.Errorf("%s is %s", name, got)
-		}
+		check.Equal(t, recordOf(set).release, fmt.Sprintf(image, i), name)
 	}
 	must.Do(t, first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}))
 	if first.hasImageSet(sets[0]) || !first.hasImageSet(sets[1]) {
@@ -255,9 +240,7 @@ func TestUpdate(t *testing.T) {
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
 	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster"})
 	s.wantWrites("agentclusterinstalls/C")
 	fields := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"].(map[string]any)
 	if vips := fields["apiVIPs"].([]any); vips[0] != "192.168.127.200" {
@@ -277,9 +260,7 @@ func TestUpdateEndpointCertificate(t *testing.T) {
 	s.settle()
 	for _, certificate := range []string{"new", "newer"} {
 		endpoint.CA.Inline = certificate
-		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-			t.Errorf("%s: done %v", certificate, done)
-		}
+		check.Slice(t, s.settle(), []string{"UpdateCluster"}, certificate)
 		var shown spec.IgnitionEndpoint
 		if err := s.observe().Cluster.Settings[model.SettingIgnitionEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
 			t.Errorf("%s: shown %+v, %v", certificate, shown, err)
@@ -327,9 +308,7 @@ func TestTimeServersOfAHub(t *testing.T) {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
 	network.NTP, network.Defaults.NTP = nil, []string{"10.1.1.3"}
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
-		t.Errorf("others of the same kind: done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateInfraEnv"}, "others of the same kind: done")
 }
 
 // How many machines there are of the control plane, and beside it, is written in
@@ -362,13 +341,9 @@ func TestCountsThatChange(t *testing.T) {
 		{text, map[string]any{"controlPlaneAgents": int64(3), "workerAgents": int64(0)}},
 	} {
 		s.desired.Spec = parseCluster(t, test.text)
-		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-			t.Errorf("%v: done %v", test.want, done)
-		}
+		check.Slice(t, s.settle(), []string{"UpdateCluster"}, test.want)
 		s.wantWrites("agentclusterinstalls/C")
-		if diff := cmp.Diff(test.want, requirements(s)); diff != "" {
-			t.Error(diff)
-		}
+		check.Same(t, test.want, requirements(s))
 		if done := s.settle(); len(done) > 0 {
 			t.Errorf("%v: a second run does %v", test.want, done)
 		}
@@ -530,9 +505,7 @@ func TestUserManagedFollowsThePlatform(t *testing.T) {
 	}
 	with := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "  fips: true", "  fips: true\n  platform: baremetal", 1)
 	s.desired.Spec = parseCluster(t, with)
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster"})
 	if is, said := userManaged(); is || said {
 		t.Error("bare metal is left with a network that is user-managed")
 	}

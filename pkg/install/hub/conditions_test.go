@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -37,7 +36,5 @@ func TestObjects(t *testing.T) {
 		{Kind: "BareMetalHost", Name: "cp-0"},
 		{Kind: "PreprovisioningImage", Name: "cp-0", Conditions: []install.ObjectCondition{{Type: "Error", Status: "True", Reason: "ArchMismatch", Message: "no such arch"}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 }

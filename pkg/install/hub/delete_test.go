@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -97,9 +98,7 @@ func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 	for i := range list.Items {
 		left = append(left, list.Items[i].GetName())
 	}
-	if want := []string{"another", "others", "theirs"}; !slices.Equal(left, want) {
-		t.Errorf("left are %q, and should be %q", left, want)
-	}
+	check.Slice(t, left, []string{"another", "others", "theirs"}, "left are")
 }
 
 // The machines of a cluster that runs are taken from the bare metal operator before
@@ -129,13 +128,9 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts).Get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
-			if detached := s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
-				t.Errorf("detached: %v", detached)
-			}
+			check.Equal(t, s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != "", installed, "detached")
 			must.Get(s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
-			if err := <-deleted; err != nil {
-				t.Error(err)
-			}
+			check.Do(t, <-deleted)
 		})
 	}
 }
@@ -470,9 +465,7 @@ func TestRelease(t *testing.T) {
 
 	// A user who names it may take it over again.
 	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
-		t.Errorf("adopting does %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster", "UploadManifest", "UploadManifest"}, "adopting does")
 	s.desired.Options.Adopt = ""
 	if o := s.observe(); o.Cluster == nil || !o.Cluster.Owned {
 		t.Errorf("adopted: %+v", o.Cluster)

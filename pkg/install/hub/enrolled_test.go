@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -81,9 +82,7 @@ func TestPreprovisioningImages(t *testing.T) {
 		if m.Name == "broken" {
 			want = text
 		}
-		if m.Trouble != want {
-			t.Errorf("%s: %q", m.Name, m.Trouble)
-		}
+		check.Equal(t, m.Trouble, want, m.Name)
 		if given[i].Trouble != "" {
 			t.Errorf("%s: the list that clusters share was changed", m.Name)
 		}

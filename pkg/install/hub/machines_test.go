@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -54,9 +55,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		"bmac.agent-install.openshift.io/role": "master", "bmac.agent-install.openshift.io/hostname": "cp-0",
 		"bmac.agent-install.openshift.io.node-label.rack": "a", "bmac.agent-install.openshift.io/installer-args": `["--append-karg","x=y"]`,
 	} {
-		if notes[key] != want {
-			t.Errorf("%s is %q, want %q", key, notes[key], want)
-		}
+		check.Equal(t, notes[key], want, key)
 	}
 	// The controller adds labels, and never removes one.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
@@ -103,19 +102,13 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	s.imageReady()
 	s.until("the image", func(o *model.Observed) bool { return o.InfraEnvs[0].Image.State == model.ImageReady })
 	s.calls.take()
-	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost", "RegisterHost", "RegisterHost"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"RegisterHost", "RegisterHost", "RegisterHost"})
 	s.wantWrites(
 		"secrets/C-cp-0-bmc", "secrets/C-cp-1-bmc", "secrets/C-cp-2-bmc", "baremetalhosts/cp-0", "baremetalhosts/cp-1", "baremetalhosts/cp-2",
 	)
-	if env := s.get(kube.BareMetalHosts, "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"]; env != s.namespace {
-		t.Errorf("it boots the InfraEnv %q", env)
-	}
+	check.Equal(t, s.get(kube.BareMetalHosts, "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"], s.namespace, "it boots the InfraEnv")
 	s.desired.Spec.Spec.Hosts = all
-	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost"}) {
-		t.Errorf("a host that was added to the file: done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"RegisterHost"}, "a host that was added to the file: done")
 	s.wantWrites("secrets/C-w-0-bmc", "baremetalhosts/w-0")
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Log: s.calls.log})
 	if done := s.settle(); len(done) > 0 {
@@ -176,9 +169,7 @@ func TestPool(t *testing.T) {
 	own := s.namespace
 	pool := object("agent-install.openshift.io/v1beta1", "InfraEnv", other, "pool", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "x"}}})
 	must.Get(s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}))(t)
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
-		t.Errorf("what the pool's image cannot have is refused: %v", err)
-	}
+	check.Says(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}), "spec.discovery.kernelArgs", "what the pool's image cannot have is refused")
 	s.desired.Spec.Spec.Discovery.KernelArgs, s.desired.Spec.Spec.Discovery.NetworkDelay = nil, 0
 	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}))
 	for number, bound := range []string{"", "another"} {
@@ -234,9 +225,7 @@ func TestStaticNetworks(t *testing.T) {
 		t.Errorf("InfraEnvs %+v", o.InfraEnvs)
 	}
 	s.desired.Spec.Spec.Hosts[1].Net = nil
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateInfraEnv"})
 	if list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("%d networks, %v", len(list.Items), err)
 	}

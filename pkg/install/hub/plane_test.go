@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -386,13 +387,9 @@ func TestPoolOfOthers(t *testing.T) {
 	}
 	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
 	must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
-	if bound := reference(); bound != s.namespace+"/"+s.namespace {
-		t.Errorf("bound to %q", bound)
-	}
+	check.Equal(t, reference(), s.namespace+"/"+s.namespace, "bound to")
 	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}))
-	if bound := reference(); bound != "" {
-		t.Errorf("still bound to %q", bound)
-	}
+	check.Equal(t, reference(), "", "still bound to")
 	// A cluster of the same hub in that namespace is another matter.
 	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.CodeOf(err) != model.CodeAuth {
 		t.Errorf("a cluster there: %v", err)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -155,9 +156,7 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 	t.Helper()
 	s, desired := newStage(t, cluster, config), &model.Desired{Spec: cluster}
 	result, writes := s.run(t, desired, &memoryFiles{})
-	if result.Verdict != model.VerdictInstalled {
-		t.Errorf("verdict %s", result.Verdict)
-	}
+	check.Equal(t, result.Verdict, model.VerdictInstalled, "verdict")
 	for _, kind := range kinds {
 		if s.done[kind] == 0 {
 			t.Errorf("no %s in %v", kind, s.done)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -51,9 +52,7 @@ func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *sta
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, service.Close())
 	})
 	s.config.Kube, s.config.Service, s.config.Clock, s.config.Namespace = kube.Config, service.URL(), s.clock, kube.Namespace(t)
 	running.Go(func() {

@@ -1,6 +1,9 @@
 package machine
 
-import "testing"
+import (
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"testing"
+)
 
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]address{
@@ -43,8 +46,6 @@ func TestIsOurs(t *testing.T) {
 		ours: true, "k3jx7.iso": true, `\i\k3jx7.iso`: true, "http://192.0.2.1/i/k3jx7.iso": true,
 		"": false, "http://10.0.0.9:8080/i/other.iso": false, "http://10.0.0.9:8080/": false,
 	} {
-		if got := isOwnImage(held, ours); got != want {
-			t.Errorf("%q: %v", held, got)
-		}
+		check.Equal(t, isOwnImage(held, ours), want, held)
 	}
 }

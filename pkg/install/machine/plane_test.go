@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
@@ -129,9 +130,7 @@ func TestBoot(t *testing.T) {
 				if want.OurMedia {
 					want.Media = ours
 				}
-				if got := l.see(t, host); got != want {
-					t.Errorf("%s: %+v, not %+v", when, got, want)
-				}
+				check.Equal(t, l.see(t, host), want, when)
 			}
 			want("at first", model.MachineState{Power: model.PowerIsOff})
 			l.do(t, host, model.InsertMedia)

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
@@ -56,9 +56,7 @@ func TestSeenAhead(t *testing.T) {
 		Hosts: []string{"api-int.lab.example.com", "192.168.127.100"}, CAs: own,
 		CAFrom: "openshift-machine-config-operator/machine-config-server-ca", CAKey: "ca-bundle.crt",
 	}
-	if diff := cmp.Diff(want, seen.ConfigServer); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, seen.ConfigServer)
 	if root := s.authorityIn("kube-system", "root-ca", "ca.crt"); root[0].Fingerprint == own[0].Fingerprint {
 		t.Error("the CA of the installation is that of the machine config server")
 	}
@@ -69,9 +67,7 @@ func TestSeenAhead(t *testing.T) {
 		}
 		encrypted[p.Name] = p.Encryption
 	}
-	if diff := cmp.Diff(map[string]*model.DiskEncryption{"master": nil, "worker": {TPM: true}, "vault": {Tang: []string{"http://tang-1", "http://tang-2"}}}, encrypted); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, map[string]*model.DiskEncryption{"master": nil, "worker": {TPM: true}, "vault": {Tang: []string{"http://tang-1", "http://tang-2"}}}, encrypted)
 	i := slices.IndexFunc(seen.BareMetalHosts, func(h model.BareMetalHost) bool { return h.Name == "old-0" })
 	if i < 0 || len(seen.BareMetalHosts[i].MACs) != 1 || seen.BareMetalHosts[i].MACs[0] != seen.BareMetalHosts[i].MAC || len(seen.BareMetalHosts[i].Addresses) != 1 {
 		t.Errorf("BareMetalHosts %+v", seen.BareMetalHosts)
@@ -157,9 +153,7 @@ func TestOlderConfigServer(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(s.authorityIn("kube-system", "root-ca", "ca.crt"), s.see().ConfigServer.CAs); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, s.authorityIn("kube-system", "root-ca", "ca.crt"), s.see().ConfigServer.CAs)
 		})
 	}
 }

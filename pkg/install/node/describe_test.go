@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -26,9 +27,7 @@ func TestDescribe(t *testing.T) {
 		t.Error("the pull secret is another one")
 	}
 	got.PullSecret = want.PullSecret
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	check.Equal(t, got, want)
 	if without, err := node.Describe(t.Context(), s.data, false); err != nil || !without.PullSecret.IsZero() {
 		t.Errorf("the pull secret is read unasked: %v", err)
 	}

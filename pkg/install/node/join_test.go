@@ -27,6 +27,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
@@ -295,9 +296,7 @@ func TestJoins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v; %+v", err, result.Plan.Waits)
 	}
-	if !slices.Equal(result.Plan.Ready, []string{"w-0", "w-1"}) {
-		t.Errorf("ready %v", result.Plan.Ready)
-	}
+	check.Slice(t, result.Plan.Ready, []string{"w-0", "w-1"}, "ready")
 	w0 := must.Get(s.kube.Client.CoreV1().Nodes().Get(t.Context(), "w-0", metav1.GetOptions{}))(t)
 	tainted := slices.ContainsFunc(w0.Spec.Taints, func(x corev1.Taint) bool { return x.Key == "gpu" && x.Value == "yes" })
 	if w0.Labels["rack"] != "7" || !tainted || w0.Spec.ProviderID != "metal3://lab/w-0" {

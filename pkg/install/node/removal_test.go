@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -256,9 +257,7 @@ func TestDrains(t *testing.T) {
 		if !strings.Contains(e.Message, "default/db") || !strings.Contains(e.Message, "held by the budget db") || !l.hasNode("w-1") {
 			t.Errorf("told %s", e.Message)
 		}
-		if err := l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	})
 	if err != nil || !held || l.hasNode("w-1") || !slices.Equal(l.forgotten, []string{"id-w-1"}) {
 		t.Fatalf("%v, held %v, forgotten %v, waits %+v", err, held, l.forgotten, result.Plan.Waits)
@@ -267,9 +266,7 @@ func TestDrains(t *testing.T) {
 		t.Errorf("a pod of another node: %v", err)
 	}
 	l.untouched("w-0", "w-2", "cp-0", "cp-1", "cp-2")
-	if !strings.Contains(result.Plan.Message, "has not seen that w-1 is off") {
-		t.Errorf("the end: %s", result.Plan.Message)
-	}
+	check.Contains(t, result.Plan.Message, "has not seen that w-1 is off", "the end")
 }
 
 // TestDrainIsRefused with the words of kubectl, and nothing is done.
@@ -285,9 +282,7 @@ func TestDrainIsRefused(t *testing.T) {
 		"DaemonSet-managed Pods (use --ignore-daemonsets to ignore): default/agent", "Pods with local storage (use --delete-emptydir-data to override): default/cache",
 		"Pods that declare no controller (use --force to override): default/alone",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("says %v; want %s", err, want)
-		}
+		check.Says(t, err, want)
 	}
 	if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(model.NextOf(err).String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
 		t.Errorf("code %d, next %s", model.CodeOf(err), model.NextOf(err))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -127,9 +128,7 @@ spec:
 	}
 	c.Spec.Hosts[0].Disk.Hints.WWNWithExtension = "0x5001b448b1a00002"
 	_, err = render.Hub(c, render.Options{Later: true})
-	if err == nil || !strings.Contains(err.Error(), "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer") {
-		t.Errorf("not refused: %v", err)
-	}
+	check.Says(t, err, "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer", "not refused")
 }
 
 // TestMachinesNameTheirCluster where nothing else says it: not where the InfraEnv

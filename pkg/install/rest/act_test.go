@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -122,9 +123,7 @@ func TestActions(t *testing.T) {
 				w.on(s.call, with(test.status, `{"id":"x"}`))
 			}
 			must.Do(t, p.Act(t.Context(), desired(t), test.action))
-			if diff := cmp.Diff(test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{})); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{}))
 			observe(t, p, lab())
 			if got := paths(w.took()); !slices.Contains(got, test.reads) {
 				t.Errorf("the next look read %v, not %s", got, test.reads)
@@ -155,9 +154,7 @@ func TestResendSecrets(t *testing.T) {
 	d := desired(t)
 	again := model.Settings{model.SettingPullSecret: model.ValueOf("resend")}
 	must.Do(t, p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}))
-	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
-		t.Errorf("got %s", body)
-	}
+	check.Contains(t, w.took()[0].body, "pull_secret")
 }
 
 // Only this run's own empty duplicate is withdrawn, checked at the last moment.
@@ -299,9 +296,7 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
 		must.Do(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings}))
-		if got := strings.TrimSpace(w.took()[0].body); got != test.body {
-			t.Errorf("got %s, want %s", got, test.body)
-		}
+		check.Equal(t, strings.TrimSpace(w.took()[0].body), test.body)
 	}
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = nil
 	w := newWorld(t, 1)

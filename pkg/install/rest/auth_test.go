@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -124,18 +125,14 @@ func TestOfflineToken(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if err := listAll(p); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, listAll(p))
 		})
 	}
 	group.Wait()
 	if n := s.issued.Load(); n != 1 {
 		t.Errorf("%d tokens for callers at once", n)
 	}
-	if want := "client_id=cloud-services&grant_type=refresh_token&refresh_token=" + offline; s.forms[0] != want {
-		t.Errorf("got form %s", s.forms[0])
-	}
+	check.Equal(t, s.forms[0], "client_id=cloud-services&grant_type=refresh_token&refresh_token="+offline, "got form")
 
 	good = "access-2"
 	_ = f.clock.Sleep(t.Context(), 13*time.Minute+time.Second)
@@ -160,12 +157,8 @@ func TestServiceAccount(t *testing.T) {
 	f.json("GET /v2/clusters", 200, []any{})
 	source := must.Get(Authorise(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}, Exchanger{Clock: f.clock}))(t)
 	must.Do(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
-	if want := "client_id=robot&client_secret=geheim&grant_type=client_credentials"; s.forms[0] != want {
-		t.Errorf("got form %s", s.forms[0])
-	}
-	if got := f.took()[0].header.Get("Authorization"); got != "Bearer access-1" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, s.forms[0], "client_id=robot&client_secret=geheim&grant_type=client_credentials", "got form")
+	check.Equal(t, f.took()[0].header.Get("Authorization"), "Bearer access-1")
 }
 
 // What goes wrong at the token endpoint says so, and shows no token.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -77,9 +78,7 @@ func TestCancelledPreparation(t *testing.T) {
 			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
 			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, s.Close())
 			}()
 			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
 			run := func() (install.Result, error) {
@@ -93,9 +92,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if next := model.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
-			if result.Observed.Cluster.State != model.ClusterReady {
-				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
-			}
+			check.Equal(t, result.Observed.Cluster.State, model.ClusterReady, "the cluster is")
 			result, err = run()
 			if err != nil || result.Verdict != model.VerdictInstalled || wire.installs != 2 {
 				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)

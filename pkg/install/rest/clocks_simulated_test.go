@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -64,9 +65,7 @@ func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble st
 	fast := clock.Scaled(1200)
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script}))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	})
 	proxy, files := &dater{by: by, clock: fast}, &memoryFiles{}
 	return proxy, func(options ...install.Option) (install.Result, error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -76,9 +77,7 @@ func TestPoolOfSeveralClusters(t *testing.T) {
 			t.Errorf("%s cannot be recognised", h.ID)
 		}
 	}
-	if want := [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}; !slices.Equal(got, want) {
-		t.Errorf("elsewhere %v, want %v", got, want)
-	}
+	check.Slice(t, got, [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}, "elsewhere")
 	if len(o.Hosts) != 2 {
 		t.Errorf("hosts %+v", o.Hosts)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -99,9 +100,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			fast := clock.Scaled(1200)
 			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, s.Close())
 			}()
 			wire, files := &wireCount{}, &memoryFiles{}
 			run := func(mark string) (install.Result, error) {
@@ -124,9 +123,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			if limit := int(12*minutes) + 150; all > limit {
 				t.Errorf("%d requests in %.1f minutes; at most %d are allowed", all, minutes, limit)
 			}
-			if got := stagesSeen(result.Observed); got != "" {
-				t.Error(got)
-			}
+			check.Equal(t, stagesSeen(result.Observed), "")
 			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
 				if len(files.saved[name]) == 0 {
 					t.Errorf("%s was not saved", name)

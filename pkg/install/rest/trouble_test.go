@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -84,9 +85,7 @@ func TestInstallInBadWeather(t *testing.T) {
 	fast := clock.Scaled(600)
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 3, Cluster: cluster}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
 	w := &weather{chance: rand.New(rand.NewPCG(7, 7)), accepted: map[string]int{}}
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: w}}))(t)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -59,9 +60,7 @@ func TestAtInstall(t *testing.T) {
 		"arbiter":            {"required:", "arbiters: 1, required:", "a single node has no arbiter or fencing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parse(t, strings.Replace(growing, tt.from, tt.to, 1)); err == nil || !strings.Contains(err.Error(), tt.problem) {
-				t.Errorf("does not say %q: %v", tt.problem, err)
-			}
+			check.Says(t, check.Err(parse(t, strings.Replace(growing, tt.from, tt.to, 1))), tt.problem, "does not say")
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -175,9 +176,7 @@ func TestPodNetworkMTU(t *testing.T) {
 	} {
 		cluster, err := parse(t, edit{vips, vips + c.add}.apply(t, good), nil)
 		if c.problem != "" {
-			if err == nil || !strings.Contains(err.Error(), c.problem) {
-				t.Errorf("%s: %v", c.add, err)
-			}
+			check.Says(t, err, c.problem, c.add)
 			continue
 		}
 		if err != nil {

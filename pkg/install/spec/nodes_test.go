@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
@@ -208,9 +209,7 @@ func TestOneAddressOfItsOwn(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := parse(t, edit{more, "    addresses: [192.168.10.5]\n"}.apply(t, good), nil)
-	if err == nil || !strings.Contains(err.Error(), "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already") {
-		t.Errorf("of a Cluster: %v", err)
-	}
+	check.Says(t, err, "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already", "of a Cluster")
 }
 
 // TestKindsWanted: what takes a Cluster says what to do with Nodes, and what takes both
@@ -225,18 +224,14 @@ func TestKindsWanted(t *testing.T) {
 	if err != nil || c.OnlyAdds() || c.Existing() != "" || c.Metadata.Name != "lab" {
 		t.Errorf("a Cluster: %+v, %v", c, err)
 	}
-	if _, err := parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good)); err == nil || !strings.Contains(err.Error(), "kind: is missing; write kind: Cluster") {
-		t.Errorf("a Cluster without its kind: %v", err)
-	}
+	check.Says(t, check.Err(parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good))), "kind: is missing; write kind: Cluster", "a Cluster without its kind")
 	env := world(map[string]string{"nodes.yaml": nodes})
 	env.Nodes = true
 	if c, err := Load(t.Context(), "nodes.yaml", env); err != nil || c.Existing() != "lab.example.com" || c.File() != "nodes.yaml" {
 		t.Errorf("from a file: %v", err)
 	}
 	env.Nodes = false
-	if _, err := Load(t.Context(), "nodes.yaml", env); err == nil || !strings.Contains(err.Error(), "`oaictl add-node -f nodes.yaml`") {
-		t.Errorf("from a file: %v", err)
-	}
+	check.Says(t, check.Err(Load(t.Context(), "nodes.yaml", env)), "`oaictl add-node -f nodes.yaml`", "from a file")
 	imported, err := parse(t, imported, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"})
 	if err != nil || !imported.OnlyAdds() || !imported.Imported() || imported.Existing() != "" {
 		t.Errorf("an imported cluster: %v", err)
@@ -305,9 +300,7 @@ func TestNodesOfWords(t *testing.T) {
 	if c.Existing() != "lab" || !c.OnlyAdds() || c.Kind != KindNodes || c.APIVersion != APIVersion || c.Spec.Hosts[0].Match.MAC != "52:54:00:00:00:15" || c.Spec.Boot.Method != BootRedfish || user != "root" || password.Reveal() != "hunter2" {
 		t.Errorf("got %+v", c.Spec)
 	}
-	if p := c.Problem("spec.hosts[0].labels.rack", "is strange", ""); p != (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}) {
-		t.Errorf("a later problem is %+v", p)
-	}
+	check.Equal(t, c.Problem("spec.hosts[0].labels.rack", "is strange", ""), (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}), "a later problem is")
 	if !c.Present("spec.cluster") || !c.Present("spec.hosts[0].match.mac") || c.Present("spec.pullSecret") || c.File() != "" {
 		t.Error("what is present is not what was said")
 	}
@@ -378,8 +371,6 @@ func TestParseDisk(t *testing.T) {
 		"rotational=2":           "is neither true nor false",
 		"model=a,model=b":        "the hint model stands here twice",
 	} {
-		if _, err := ParseDisk(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
+		check.Says(t, check.Err(ParseDisk(text)), want, text)
 	}
 }

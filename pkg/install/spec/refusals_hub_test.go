@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
@@ -76,9 +77,7 @@ func TestImportedCluster(t *testing.T) {
 		"nowhere":               {edit{"{file: kubeconfig}", "{}"}, "says not where it is read from"},
 	} {
 		_, err := parse(t, test.edit.apply(t, imported), files)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v; want %q", name, err, test.want)
-		}
+		check.Says(t, err, test.want, name)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -65,9 +66,7 @@ func TestLoadFromStdin(t *testing.T) {
 	env.Stdin = strings.NewReader(good)
 	must.Get(Load(t.Context(), "-", env))(t)
 	env.Stdin = strings.NewReader(edit{"{file: pull-secret.json}", "{stdin: true}"}.apply(t, good))
-	if _, err := Load(t.Context(), "-", env); err == nil || !strings.Contains(err.Error(), "-:7:3: spec.pullSecret: standard input is read already, by the file itself") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, check.Err(Load(t.Context(), "-", env)), "-:7:3: spec.pullSecret: standard input is read already, by the file itself")
 }
 
 func TestLoadMissingFile(t *testing.T) {
@@ -99,12 +98,8 @@ func TestManifestFiles(t *testing.T) {
 		got = append(got, string(m.Folder)+"/"+m.Name+"@"+m.Field)
 	}
 	want := "manifests/a.yml@spec.manifests[0] manifests/b.yaml@spec.manifests[0] openshift/c.json@spec.manifests[1] openshift/p.yaml.patch_x@spec.manifests[2] manifests/in.yaml@spec.manifests[3]"
-	if strings.Join(got, " ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
-	}
-	if content := c.ManifestFiles()[0].Content; content != "a: 1\n---\nb: 2\n" {
-		t.Errorf("got %q", content)
-	}
+	check.Equal(t, strings.Join(got, " "), want)
+	check.Equal(t, c.ManifestFiles()[0].Content, "a: 1\n---\nb: 2\n")
 }
 
 // Nothing that prints a cluster shows what was read into it.

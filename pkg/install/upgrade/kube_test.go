@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -123,9 +123,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	report(func(map[string]any) {})
 	revision = ""
 	s := must.Get(Read(t.Context(), c, at(0), want))(t)
-	if diff := cmp.Diff(&desiredUpdate{Version: "4.20.5"}, s.version.Asked); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, &desiredUpdate{Version: "4.20.5"}, s.version.Asked)
 	revision = s.version.ResourceVersion
 	quiet(model.VerdictWaiting)
 	history := func(state string) func(map[string]any) {

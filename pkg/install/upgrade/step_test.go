@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -206,9 +207,7 @@ func TestRead(t *testing.T) {
 	if p := got.PoolOf(got.Node("x")); p != nil {
 		t.Errorf("a node without a role is of pool %s", p.Name)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{})); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{}))
 	if got.version.ResourceVersion == "" {
 		t.Error("it has no resource version")
 	}
@@ -247,12 +246,10 @@ func TestStepAsksOnce(t *testing.T) {
 		t.Errorf("what was written: %s", diff)
 	}
 	spec, _, _ := unstructured.NestedMap(w.version(t), "spec")
-	if diff := cmp.Diff(map[string]any{
+	check.Same(t, map[string]any{
 		"channel": "stable-4.20", "clusterID": "5c1e2d5e-9a54-4a5c-8a60-2c8f7a5f3c11",
 		"desiredUpdate": map[string]any{"version": "4.20.5", "acceptRisks": []any{map[string]any{"name": "Trouble"}}},
-	}, spec); diff != "" {
-		t.Error(diff)
-	}
+	}, spec)
 }
 
 // TestAsks: a decision says by which release image the update is that it asks for.
@@ -281,12 +278,8 @@ func TestWrite(t *testing.T) {
 		delete(asked, "acceptRisks")
 		return asked
 	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true})); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true})); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true}))
+	check.Same(t, map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true}))
 	t.Run("the channel", func(t *testing.T) {
 		w := newWorkload(t, object(t, theVersion))
 		for range 3 {
@@ -313,9 +306,7 @@ func TestWrite(t *testing.T) {
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
-		if err := (&Decision{}).Write(t.Context(), newWorkload(t)); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, (&Decision{}).Write(t.Context(), newWorkload(t)))
 	})
 }
 
@@ -331,7 +322,5 @@ func TestWriteOfWhatHasChanged(t *testing.T) {
 	if err := d.Write(t.Context(), w); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v", err)
 	}
-	if got := w.version(t).text("spec", "desiredUpdate", "version"); got != "4.19.9" {
-		t.Errorf("it was overwritten by %s", got)
-	}
+	check.Equal(t, w.version(t).text("spec", "desiredUpdate", "version"), "4.19.9", "it was overwritten by")
 }

@@ -19,8 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -156,9 +155,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 	// A known digest needs no server.
 	get(t, c, fetch.Source{Location: "http://127.0.0.1:1/elsewhere.iso", SHA256: strings.ToUpper(sum(o.content))}, o.content)
-	if diff := cmp.Diff([]string{"iso", "json", "use"}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"iso", "json", "use"}, names(t, dir))
 
 	o.mu.Lock()
 	o.content, o.etag = random(2<<20), `"2"`
@@ -184,9 +181,7 @@ func TestSameContentByTwoURLs(t *testing.T) {
 	if after, err := os.Stat(first.Path); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the file was replaced: %v", err)
 	}
-	if diff := cmp.Diff([]string{"iso", "json", "json", "use"}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"iso", "json", "json", "use"}, names(t, dir))
 }
 
 func TestAnswersThatAreNotTrusted(t *testing.T) {
@@ -325,9 +320,7 @@ func TestAnswersThatAreNotTheContent(t *testing.T) {
 				get(t, c, src, o.content)
 				return
 			}
-			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), test.fails) {
-				t.Errorf("error %v", err)
-			}
+			check.Says(t, check.Err(c.Get(t.Context(), src, nil)), test.fails)
 		})
 	}
 }
@@ -419,9 +412,7 @@ func TestRedact(t *testing.T) {
 		"http://h?x": "http://h?…",
 		"http://h":   "http://h",
 	} {
-		if got := fetch.Redact(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
+		check.Equal(t, fetch.Redact(in), want, in)
 	}
 }
 
@@ -476,7 +467,5 @@ func TestVersions(t *testing.T) {
 	if err := cache.ForgetOf("lab.example.com"); err != nil || contents() != 1 {
 		t.Errorf("%d contents are left: %v", contents(), err)
 	}
-	if err := fetch.New(fetch.Config{Dir: filepath.Join(dir, "none")}).ForgetOf("lab.example.com"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, fetch.New(fetch.Config{Dir: filepath.Join(dir, "none")}).ForgetOf("lab.example.com"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
@@ -64,9 +65,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 			return
 		}
 		defer file.Close()
-		if file.SHA256 != sum(whole) {
-			t.Errorf("%s", file.SHA256)
-		}
+		check.Equal(t, file.SHA256, sum(whole))
 	}()
 	<-waiting
 	must.Do(t, child.Process.Kill())

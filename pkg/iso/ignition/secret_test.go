@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
@@ -56,9 +57,7 @@ func TestSecrets(t *testing.T) {
 		{Path: "storage.luks[0].keyFile", Kind: ignition.KindDiskKey},
 		{Path: "ignition.proxy.httpProxy", Kind: ignition.KindURLCredentials},
 	}
-	if diff := cmp.Diff(want, ignition.Secrets([]byte(config))); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, ignition.Secrets([]byte(config)))
 }
 
 func TestSecretsOfWhatIsNoConfig(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
@@ -74,13 +74,9 @@ func TestValidateNamesThePlace(t *testing.T) {
 				t.Fatalf("error %v, report %+v", err, r)
 			}
 			got := r.Entries[slices.IndexFunc(r.Entries, func(e ignition.Entry) bool { return e.Severity == ignition.Error })]
-			if !strings.Contains(got.Message, test.want.Message) {
-				t.Errorf("message %q, want %q", got.Message, test.want.Message)
-			}
+			check.Contains(t, got.Message, test.want.Message, "message")
 			test.want.Severity, test.want.Message = ignition.Error, got.Message
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, got)
 			if !strings.HasPrefix(err.Error(), "x.ign:") {
 				t.Errorf("error %q", err)
 			}
@@ -124,9 +120,7 @@ func TestValidateReadsCompressedContent(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	bomb := withFile(`"contents":{"compression":"gzip","source":"` + dataURL(zipped(t, make([]byte, 64<<20+1))) + `"}`)
-	if _, err := ignition.Validate("x.ign", []byte(bomb)); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
-		t.Errorf("a bomb: %v", err)
-	}
+	check.Says(t, check.Err(ignition.Validate("x.ign", []byte(bomb))), "decompresses to more than", "a bomb")
 }
 
 func TestErrorsTellNoContent(t *testing.T) {
@@ -171,12 +165,8 @@ func TestMerge(t *testing.T) {
 	for _, f := range got.Storage.Files {
 		files = append(files, fmt.Sprintf("%s %o %s", f.Path, f.Mode, f.Contents.Source))
 	}
-	if diff := cmp.Diff([]string{"/etc/a 644 data:,other", "/etc/b 0 data:,b", "/etc/c 0 data:,c"}, files); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"ssh-ed25519 A", "ssh-ed25519 B"}, got.Passwd.Users[0].SSHAuthorizedKeys); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"/etc/a 644 data:,other", "/etc/b 0 data:,b", "/etc/c 0 data:,c"}, files)
+	check.Same(t, []string{"ssh-ed25519 A", "ssh-ed25519 B"}, got.Passwd.Users[0].SSHAuthorizedKeys)
 	if u := got.Systemd.Units[0]; u.Enabled || !strings.Contains(u.Contents, "ExecStart") {
 		t.Errorf("unit %+v", u)
 	}
@@ -221,9 +211,7 @@ func TestMergeChecksTheResult(t *testing.T) {
 	_, err = ignition.Merge(
 		[]byte(withFile(`"mode":420`)),
 		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/usr/etc"}]}}`))
-	if err == nil || !strings.Contains(err.Error(), "the merged config:") {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, err, "the merged config:")
 }
 
 func TestMergeRefuses(t *testing.T) {
@@ -243,9 +231,7 @@ func TestCheckerTellsTheSame(t *testing.T) {
 		for _, name := range []string{"first", "second"} {
 			want, wantErr := ignition.Validate(name, []byte(config))
 			got, err := c.Validate(name, []byte(config))
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, want, got, cmpopts.EquateEmpty())
 			if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 				t.Errorf("error %v, want %v", err, wantErr)
 			}
@@ -256,9 +242,7 @@ func TestCheckerTellsTheSame(t *testing.T) {
 	if got, err := c.Merge(good, good); err != nil || !bytes.Equal(want, got) {
 		t.Errorf("merged %s, %v, want %s", got, err, want)
 	}
-	if _, err := c.Merge(good, bad); err == nil || !strings.Contains(err.Error(), "config 2:1:77") {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, check.Err(c.Merge(good, bad)), "config 2:1:77")
 	for i := range 200 {
 		config := withFile(fmt.Sprintf(`"user":{"id":%d}`, i))
 		must.Get(c.Validate("x", []byte(config)))(t)

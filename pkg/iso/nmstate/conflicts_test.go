@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -47,9 +46,7 @@ func TestConflicts(t *testing.T) {
 			for _, err := range nmstate.Conflicts(c.machines) {
 				got = append(got, err.Error())
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -87,9 +84,7 @@ func TestCheckKeyfile(t *testing.T) {
 			if err := nmstate.CheckKeyfile(c.file, []byte(c.content)); err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 			if strings.Contains(got, "hidden") && name != "hidden" {
 				t.Error("a value that may be a secret is in the message")
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -42,9 +43,7 @@ func TestKeyfilesGolden(t *testing.T) {
 			var got strings.Builder
 			for _, file := range keyfiles(t, path, data, macs()) {
 				fmt.Fprintf(&got, "### %s\n%s\n", file.Name, file.Content)
-				if err := nmstate.CheckKeyfile(file.Name, file.Content); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, nmstate.CheckKeyfile(file.Name, file.Content))
 			}
 			golden := strings.TrimSuffix(path, ".yaml") + ".keyfiles"
 			if *update {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -104,9 +105,7 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -128,9 +127,7 @@ func TestIgnored(t *testing.T) {
 		"interfaces[1].ethtool.ring.rx-max", "interfaces[3].ipv4.address[0].valid-life-time", "interfaces[3].ipv4.address[0].preferred-life-time",
 		"interfaces[4]", "routes.running", "dns-resolver.running",
 	}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, fields)
 }
 
 // TestLimits distinguishes what is wrong from what nmstate accepts and no profile is made of, and leaves out keys of an
@@ -169,9 +166,7 @@ func TestLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.ignored, state.Ignored().Error()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.ignored, state.Ignored().Error())
 		})
 	}
 }
@@ -218,9 +213,7 @@ func TestMACs(t *testing.T) {
 			if _, err := state.Keyfiles(c.macs); err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -230,9 +223,7 @@ func TestMACs(t *testing.T) {
 func TestUUIDs(t *testing.T) {
 	data := must.Get(os.ReadFile("testdata/bond-vlan.yaml"))(t)
 	one, again := keyfiles(t, "x", data, macs()), keyfiles(t, "x", data, macs())
-	if diff := cmp.Diff(one, again); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, one, again)
 	other := macs()
 	other["eno2"] = "52:54:00:00:01:02"
 	for i, file := range keyfiles(t, "x", data, other) {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -197,9 +198,7 @@ func (s *server) load(b *testing.B, clients int) {
 	for range clients {
 		group.Go(func() {
 			for machine := range work {
-				if err := s.visit(machine); err != nil {
-					b.Error(err)
-				}
+				check.Do(b, s.visit(machine))
 			}
 		})
 	}

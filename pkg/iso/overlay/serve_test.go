@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -87,9 +86,7 @@ func TestServe(t *testing.T) {
 				if resp.Header.Get("Accept-Ranges") != "bytes" || resp.Header.Get("Content-Type") != meta.ContentType {
 					t.Error(resp.Header)
 				}
-				if got := resp.Header.Get("Content-Disposition"); got != `attachment; filename=it's.iso` {
-					t.Error(got)
-				}
+				check.Equal(t, resp.Header.Get("Content-Disposition"), `attachment; filename=it's.iso`)
 			}
 			if test.status == 416 && resp.Header.Get("Content-Range") == "" && strings.HasPrefix(name, "behind") {
 				t.Error("the refusal does not say how long the image is")
@@ -123,9 +120,7 @@ func TestServeSeveralRanges(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want[r[0]:r[1]]) {
 			t.Errorf("%v: %d bytes, %v", r, len(got), err)
 		}
-		if says := part.Header.Get("Content-Range"); says != fmt.Sprintf("bytes %d-%d/200000", r[0], r[1]-1) {
-			t.Error(says)
-		}
+		check.Equal(t, part.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-%d/200000", r[0], r[1]-1))
 	}
 	if n := sent.bytes(); n != 10+21_001+5 {
 		t.Errorf("told of %d bytes", n)
@@ -146,9 +141,7 @@ func TestServeTellsOfProgress(t *testing.T) {
 	request(t, server.URL, "GET", nil)
 	server.Close()
 	want := []stretch{{Offset: 0, Length: 3 << 20}}
-	if diff := cmp.Diff(want, sent.ranges); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, sent.ranges)
 	if sent.most > 1<<20 {
 		t.Errorf("told of %d bytes at once", sent.most)
 	}
@@ -221,9 +214,7 @@ func TestServeSlowClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		move := func(int64, int64) {
-			if err := control.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, control.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
 		}
 		move(0, 0)
 		overlay.Serve(w, r, m, overlay.Meta{Sent: move, Failed: func(err error) { failed <- err }})

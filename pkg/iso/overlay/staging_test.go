@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"io"
 	"io/fs"
@@ -151,7 +152,5 @@ func TestPrivateNameIsShort(t *testing.T) {
 	if privateName("a/one") == privateName("a/two") {
 		t.Error("two files share a private name")
 	}
-	if got := filepath.Dir(privateName("a/one")); got != "a" {
-		t.Errorf("it is in %s", got)
-	}
+	check.Equal(t, filepath.Dir(privateName("a/one")), "a", "it is in")
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -134,9 +135,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"not an http or https URL":   {Key: key(1), URL: "ftp://h"},
 		`"192.0.2.1:8080" is not an`: {Key: key(1), URL: "192.0.2.1:8080"},
 	} {
-		if _, err := serve.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		check.Says(t, check.Err(serve.New(c)), want)
 	}
 	s := newServer(t, serve.Config{})
 	text := serve.File{Kind: serve.ISO, Image: overlay.Bytes([]byte("x"))}
@@ -324,9 +323,7 @@ func TestPreparedContentIsThereAtOnce(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	fail = false
-	if err := s.Prepare(t.Context(), "m-0"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, s.Prepare(t.Context(), "m-0"))
 	if got := ask(s, "GET", s.URL("m-0", serve.ISO)); got.Body.String() != "image" {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

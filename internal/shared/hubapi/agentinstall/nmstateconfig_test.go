@@ -2,6 +2,7 @@ package agentinstall
 
 import (
 	"encoding/json"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"testing"
 )
@@ -17,9 +18,7 @@ func TestNetworkKeepsNumbers(t *testing.T) {
 		var network Network
 		must.Do(t, json.Unmarshal([]byte(want), &network))
 		got := must.Get(json.Marshal(network))(t)
-		if string(got) != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, string(got), want, got)
 		if list, ok := network["interfaces"].([]any); ok {
 			if mtu, ok := list[0].(map[string]any)["mtu"]; ok && mtu != int64(9000) {
 				t.Errorf("the MTU is %T", mtu)

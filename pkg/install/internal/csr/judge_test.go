@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -142,12 +143,8 @@ func (r row) check(t *testing.T, w *world, kind model.RequestKind) {
 	for _, address := range v.Addresses {
 		addresses = append(addresses, address.String())
 	}
-	if got := strings.Join(addresses, ","); got != r.address {
-		t.Errorf("addresses in question: %q", got)
-	}
-	if !strings.Contains(v.Message, r.says) {
-		t.Errorf("the message does not say %q: %s", r.says, v.Message)
-	}
+	check.Equal(t, strings.Join(addresses, ","), r.address, "addresses in question")
+	check.Contains(t, v.Message, r.says, "the message does not say")
 }
 
 func answeredRows() []row {

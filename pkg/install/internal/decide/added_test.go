@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -128,9 +129,7 @@ func TestAddNodesStates(t *testing.T) {
 			if test.reason != "" && !decidetest.HasReason(plan, test.reason) {
 				t.Errorf("blockers %+v; want %s", plan.Blockers, test.reason)
 			}
-			if !strings.Contains(plan.Message, test.message) {
-				t.Errorf("message %q; want %q", plan.Message, test.message)
-			}
+			check.Contains(t, plan.Message, test.message, "message")
 		})
 	}
 }

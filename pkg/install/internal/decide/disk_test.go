@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -109,8 +110,6 @@ func TestIdentifies(t *testing.T) {
 		"InfraEnv fits, MAC not":     {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:03"}, false},
 		"InfraEnv and MAC":           {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:01"}, true},
 	} {
-		if got := found.identifies(&test.match, host); got != test.fits {
-			t.Errorf("%s: %v", name, got)
-		}
+		check.Equal(t, found.identifies(&test.match, host), test.fits, name)
 	}
 }

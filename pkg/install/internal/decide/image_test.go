@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
@@ -203,9 +204,7 @@ func TestSharedNodeLabels(t *testing.T) {
 	c := decidetest.Sample(1, 0)
 	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
 	w := decidetest.ReadyWorld(t, c)
-	if got := w.Observed.Hosts[0].Settings[model.SettingLabels]; got != model.ValueOf(map[string]string{"rack": "a"}) {
-		t.Errorf("labels %s", got)
-	}
+	check.Equal(t, w.Observed.Hosts[0].Settings[model.SettingLabels], model.ValueOf(map[string]string{"rack": "a"}), "labels")
 	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}
 	if plan := w.Decide(); len(plan.Blockers) > 0 || !slices.Equal(decidetest.Keys(plan.Actions), []string{"infraenv/lab/update"}) {
 		t.Errorf("plan %+v", plan)
@@ -359,9 +358,7 @@ func TestSettingsOfOneImage(t *testing.T) {
 				got = append(got, c.Field+": "+c.To)
 			}
 		}
-		if text := strings.Join(got, ", "); text != want {
-			t.Errorf("%s: %s", name, text)
-		}
+		check.Equal(t, strings.Join(got, ", "), want, name)
 	}
 }
 

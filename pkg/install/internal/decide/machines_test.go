@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -81,9 +82,7 @@ func TestBootSteps(t *testing.T) {
 			must.Do(t, r.Tell(a))
 		}
 	}
-	if got := strings.Join(steps, " "); got != "InsertMedia SetBootOnce PowerOn" {
-		t.Errorf("steps: %s", got)
-	}
+	check.Equal(t, strings.Join(steps, " "), "InsertMedia SetBootOnce PowerOn", "steps")
 	plan, _, _ := r.Plan()
 	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine ||
 		!strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
@@ -227,9 +226,7 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 			if test.waits != "" {
 				has("waits", waits, test.waits)
 			}
-			if action != test.action {
-				t.Errorf("action %q, not %q", action, test.action)
-			}
+			check.Equal(t, action, test.action, "action")
 		})
 	}
 }

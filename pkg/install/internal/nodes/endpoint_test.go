@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -115,9 +116,7 @@ func TestEndpoint(t *testing.T) {
 func TestEndpointAdvice(t *testing.T) {
 	a := asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
 		CAKey: "ca-bundle.crt"}}}
-	if got := a.whereCA().String(); got != `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'` {
-		t.Error(got)
-	}
+	check.Equal(t, a.whereCA().String(), `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'`)
 }
 
 // withCA is an Ignition config of a host that brings a CA.

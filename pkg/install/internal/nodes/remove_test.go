@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -87,9 +88,7 @@ func TestOrderOfRemoval(t *testing.T) {
 			if err != nil || plan.Verdict != model.VerdictInstalled || plan.Fault != nil {
 				t.Fatalf("%v, %s: %+v %+v", err, w.Kinds(), plan.Blockers, plan.Waits)
 			}
-			if got := w.Kinds(); got != test.wants {
-				t.Errorf("did %s; want %s", got, test.wants)
-			}
+			check.Equal(t, w.Kinds(), test.wants, "did")
 			said := plan.Message + " " + string(plan.Next)
 			if !strings.Contains(said, test.says) || test.silent != "" && strings.Contains(said, test.silent) {
 				t.Errorf("the end: %s", said)

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -30,9 +31,7 @@ func TestBoot(t *testing.T) {
 	made := makeLive(t)
 	base := must.Get(iso.Open(made))(t)
 	t.Cleanup(func() {
-		if err := base.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, base.Close())
 	})
 	t.Run("pristine", func(t *testing.T) { everyWay(t, made, expected{live: markerText}) })
 	t.Run("customised", func(t *testing.T) { customised(t, base, config(2<<10), false) })
@@ -50,9 +49,7 @@ type expected struct {
 
 func (e expected) hold(t *testing.T, told report) {
 	t.Helper()
-	if told.live != e.live {
-		t.Errorf("of the live medium it reports %q, not %q", told.live, e.live)
-	}
+	check.Equal(t, told.live, e.live, "of the live medium it reports")
 	for path, data := range e.files {
 		if want := fmt.Sprintf("0600 %x", sha256.Sum256(data)); told.files[path] != want {
 			t.Errorf("%s is %q in the machine, not %q", path, told.files[path], want)

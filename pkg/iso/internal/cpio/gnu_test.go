@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
@@ -37,9 +36,7 @@ func TestAgreesWithGNU(t *testing.T) {
 		"-rw------- 0:0 13 etc/net/a.nmconnection", "-rw-r----- 0:0 0 etc/net/b.nmconnection",
 		"drwxr-xr-x 0:0 0 var", "drwx------ 0:0 0 var/empty", "lrwxrwxrwx 0:0 18 etc/link",
 	}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, fields)
 
 	dir := t.TempDir()
 	make := exec.Command("sh", "-c", `printf hello > a && ln a b && printf 'a\nb\n' | "$0" -o -H newc --quiet`, tool)

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
@@ -44,9 +43,7 @@ func TestAgreesWithTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := different([]embed.Member{many[0], members[0]}, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, different([]embed.Member{many[0], members[0]}, got), "")
 		})
 	}
 }
@@ -87,7 +84,5 @@ func TestUnpackFollowsHardLinks(t *testing.T) {
 		contents[m.Name] = string(m.Data)
 	}
 	want := map[string]string{"a": "hello", "b": "hello", "c": "hello", "empty": "", "hollow": ""}
-	if diff := cmp.Diff(want, contents); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, contents)
 }

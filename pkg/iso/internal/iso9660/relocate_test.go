@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
@@ -82,9 +83,7 @@ func checkMovedGPT(t *testing.T, before *GPT, after *Volume) {
 	if len(after.GPT.Trouble) > 0 {
 		t.Errorf("trouble with the GPT: %q", after.GPT.Trouble)
 	}
-	if want := after.Size/BlockSize - 1; after.GPT.Alternate != want {
-		t.Errorf("the backup GPT lies at block %d, want %d", after.GPT.Alternate, want)
-	}
+	check.Equal(t, after.GPT.Alternate, after.Size/BlockSize-1, "the backup GPT lies at block")
 	if diff := cmp.Diff(before.array, after.GPT.array); diff != "" {
 		t.Errorf("partitions (-before +after):\n%s", diff)
 	}
@@ -167,9 +166,7 @@ func TestRelocateRefuses(t *testing.T) {
 			f := must.Get(c.v.Find(c.path))(t)
 			offset, volume := c.v.RoomFor(1000)
 			o, s, n := c.move(offset, 1000, volume)
-			if _, err := c.v.Relocate(f, o, s, n); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
+			check.Says(t, check.Err(c.v.Relocate(f, o, s, n)), c.want)
 		})
 	}
 	if _, err := v.Relocate(File{Path: ignition}, 0, 0, 0); err == nil {

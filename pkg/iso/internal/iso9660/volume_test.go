@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
@@ -47,9 +48,7 @@ func TestReadEveryLayout(t *testing.T) {
 	for _, l := range isotest.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			v, _ := open(t, isotest.Make(t, l))
-			if v.ID != l.VolumeID {
-				t.Errorf("ID is %q, want %q", v.ID, l.VolumeID)
-			}
+			check.Equal(t, v.ID, l.VolumeID, "ID is")
 			if v.Joliet != l.Joliet || v.RockRidge != l.RockRidge {
 				t.Errorf("Joliet %t and RockRidge %t, want %t and %t", v.Joliet, v.RockRidge, l.Joliet, l.RockRidge)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
@@ -23,9 +24,7 @@ func TestEditsAreReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := `coreos.liveiso=rhcos-9.4 ignition.platform.id=qemu console=ttyS0,115200n8 dyndbg="file x +p"`; args != want {
-			t.Errorf("arguments %q, want %q", args, want)
-		}
+		check.Equal(t, args, `coreos.liveiso=rhcos-9.4 ignition.platform.id=qemu console=ttyS0,115200n8 dyndbg="file x +p"`, "arguments")
 		if len(patches) != len(a.Files) {
 			t.Fatalf("%d patches of %d files", len(patches), len(a.Files))
 		}
@@ -161,9 +160,7 @@ func TestWarns(t *testing.T) {
 				t.Fatalf("warnings %q, want %q", warnings, test.texts)
 			}
 			for i, w := range warnings {
-				if !strings.Contains(w, test.texts[i]) {
-					t.Errorf("warning %q, want %q", w, test.texts[i])
-				}
+				check.Contains(t, w, test.texts[i], "warning")
 			}
 		})
 	}

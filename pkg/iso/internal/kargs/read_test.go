@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
@@ -81,9 +82,7 @@ func TestNoEndLeavesTheArgumentsReadable(t *testing.T) {
 	im := newImage()
 	copy(im.data[grubOffset+inFile:], area("a b", '#', '#'))
 	a := must.Get(im.read())(t)
-	if diff := cmp.Diff([]string{"a", "b"}, a.Current); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"a", "b"}, a.Current)
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -110,9 +109,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			im := newImage()
 			im.json = test.json
-			if _, err := im.read(); err == nil || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("error %v, want one with %q", err, test.text)
-			}
+			check.Says(t, check.Err(im.read()), test.text)
 		})
 	}
 }

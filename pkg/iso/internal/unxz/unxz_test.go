@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"math/rand/v2"
 
-	"strings"
 	"testing"
 
 	"github.com/ulikunitz/xz"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
 )
@@ -72,9 +72,7 @@ func TestBytesRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := unxz.Bytes(c.data, c.most)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one that says %q", err, c.want)
-			}
+			check.Says(t, err, c.want)
 		})
 	}
 }

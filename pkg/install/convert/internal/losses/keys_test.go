@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"slices"
 	"testing"
 )
@@ -11,9 +12,7 @@ func TestSteps(t *testing.T) {
 		"a.b":                  {"a", "b"},
 		"metadata.labels[b.c]": {"metadata", "labels", "b.c"},
 	} {
-		if got := Steps(path); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
+		check.Slice(t, Steps(path), want, path)
 	}
 }
 

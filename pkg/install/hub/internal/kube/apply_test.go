@@ -3,6 +3,7 @@ package kube
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -18,8 +19,6 @@ func TestAnother(t *testing.T) {
 		"another's field":   {statusError(409, metav1.StatusReasonConflict, "conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict}), false},
 		"refused by a hook": {statusError(409, metav1.StatusReasonConflict, `admission webhook "x" denied the request: no`), false},
 	} {
-		if got := isOtherObject(test.err); got != test.want {
-			t.Errorf("%s: got %v", name, got)
-		}
+		check.Equal(t, isOtherObject(test.err), test.want, name)
 	}
 }

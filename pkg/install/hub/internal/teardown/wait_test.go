@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -162,9 +163,7 @@ func TestNotesOfAWait(t *testing.T) {
 		t.Errorf("in all: %q", told.all)
 	}
 	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	check.Do(t, <-done)
 }
 
 // await waits for a note.
@@ -192,9 +191,7 @@ func TestHeldTogether(t *testing.T) {
 		left = append(left, u)
 	}
 	got := held(left, " (of %s)")
-	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	check.Slice(t, got, []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"})
 }
 
 // TestDeletedOnce: what is being deleted already is not deleted again, however often a

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -86,9 +87,7 @@ func (r *reader) exchange(e recorded) {
 		r.host(e.Response)
 	case hostsPath.MatchString(e.Path):
 		var hosts []json.RawMessage
-		if err := json.Unmarshal(e.Response, &hosts); err != nil {
-			r.Error(err)
-		}
+		check.Do(r, json.Unmarshal(e.Response, &hosts))
 		for _, h := range hosts {
 			r.host(h)
 		}

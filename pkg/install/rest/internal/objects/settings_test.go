@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -127,9 +128,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 				return
 			}
 			must.Do(t, json.Unmarshal([]byte(c.wire), &wire))
-			if got := table.Settings(&wire)[e.key]; got != want {
-				t.Errorf("read %s, want %s", got, want)
-			}
+			check.Equal(t, table.Settings(&wire)[e.key], want, "read")
 		})
 	}
 }
@@ -139,7 +138,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 func TestSettingsOfNothing(t *testing.T) {
 	tables := NewTables()
 	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
-	if diff := cmp.Diff([]model.Setting{
+	check.Same(t, []model.Setting{
 		model.SettingTags, model.SettingAPIVIPs, model.SettingClusterNetworks, model.SettingMachineNetworks, model.SettingServiceNetworks,
 		model.SettingIngressVIPs, model.SettingLoadBalancer, model.SettingOperators, model.SettingProxy,
 	}, cluster, cmp.Transformer("sort", func(s []model.Setting) []string {
@@ -149,9 +148,7 @@ func TestSettingsOfNothing(t *testing.T) {
 		}
 		slices.Sort(out)
 		return out
-	})); diff != "" {
-		t.Error(diff)
-	}
+	}))
 	var host Host
 	must.Do(t, json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host))
 	for key := range tables.Host.Settings(&host) {
@@ -181,9 +178,7 @@ func TestUnknownSettingIsRefused(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	text := WriteTags("2026-11-21 a/b", []string{"blue sky"})
-	if want := "oaictl,oaictl_run_2026_11_21_a_b,blue sky"; text != want {
-		t.Errorf("got %s", text)
-	}
+	check.Equal(t, text, "oaictl,oaictl_run_2026_11_21_a_b,blue sky")
 	owned, run, users := readTags(text, "2026-11-21 a/b")
 	if !owned || run != "2026-11-21 a/b" || !slices.Equal(users, []string{"blue sky"}) {
 		t.Errorf("got %v %s %v", owned, run, users)
@@ -255,9 +250,7 @@ func TestInventory(t *testing.T) {
 			Type: "SSD", SizeBytes: 5, Holders: []string{"dm-0", "dm-1"}, Removable: true, Media: true, Reasons: []string{"small"},
 		}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 	if got := readInventory(`{"hostname":"h","cpu":{"count":"many"},"disks":[{"id":"d"}]}`, "x"); !got.Known || got.Hostname != "h" || len(got.Disks) != 1 {
 		t.Errorf("one odd field took others with it: %+v", got)
 	}
