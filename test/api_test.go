@@ -66,10 +66,7 @@ func TestInternalTypesAreFound(t *testing.T) {
 // exported are the packages of pkg/install that importers may use, as the compiler has them.
 func exported(t *testing.T) []*types.Package {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "../pkg/install/...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "../pkg/install/...").Output())(t, "go list")
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if path, file, ok := strings.Cut(strings.TrimSpace(line), " "); ok {

@@ -39,7 +39,6 @@ type wall struct {
 // testHelpers are what any test may import behind every wall.
 func testHelpers() []string { return []string{"internal/shared/check", "internal/shared/must"} }
 
-
 // stops reports whether a package may not import another.
 func (w wall) stops(pkg, imported string) bool {
 	imported = strings.TrimPrefix(imported, module+"/")
@@ -426,10 +425,7 @@ func TestLinkerDropsMethods(t *testing.T) {
 // dependencies are the packages that the given ones need, themselves included.
 func dependencies(t *testing.T, folders ...string) []string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, folders...)...).Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, folders...)...).Output())(t, "go list")
 	list := strings.Fields(string(out))
 	if len(list) < 20 {
 		t.Fatalf("go list knows only %d packages: %v", len(list), list)

@@ -3,6 +3,7 @@
 package test
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"os/exec"
@@ -39,7 +40,5 @@ func TestFirstCommand(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "compact.example.com is installed.") {
 		t.Fatalf("%v: %v\n%s", run.Args, err, out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "_simulated", "compact", "auth", "kubeconfig")); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(filepath.Join(dir, "_simulated", "compact", "auth", "kubeconfig"))))
 }

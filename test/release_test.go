@@ -198,19 +198,13 @@ func contents(t *testing.T, name string) []string {
 	data := must.Get(os.ReadFile(name))(t)
 	var files []string
 	if filepath.Ext(name) == ".zip" {
-		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		archive := must.Get(zip.NewReader(bytes.NewReader(data), int64(len(data))))(t, name)
 		for _, file := range archive.File {
 			files = append(files, file.Name)
 		}
 		return files
 	}
-	plain, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	plain := must.Get(gzip.NewReader(bytes.NewReader(data)))(t, name)
 	for archive := tar.NewReader(plain); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {

@@ -119,9 +119,7 @@ func TestCreateCluster(t *testing.T) {
 		t.Errorf("result %+v", result)
 	}
 	for _, path := range []string{result.Kubeconfig, result.PasswordFile, result.Log} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", path, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(path))(t).Mode().Perm(), 0o600, path)
 	}
 	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed.", "https://api.lab.example.com:6443", "\n  Console:  https://console-openshift-console.apps.lab.example.com\n"} {
 		check.Contains(t, got.errors, words, "stderr does not say")

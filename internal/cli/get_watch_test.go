@@ -132,9 +132,7 @@ func TestWatchAsJSON(t *testing.T) {
 	var states []string
 	for line := range strings.Lines(got.out) {
 		var item struct{ Name, State string }
-		if err := json.Unmarshal([]byte(line), &item); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &item), line)
 		states = append(states, item.Name+" "+item.State)
 	}
 	check.Equal(t, strings.Join(states, ", "), "lab Blocked, other Installed, lab Ready")

@@ -116,9 +116,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 			t.Errorf("the script lacks %q:\n%s", want, script)
 		}
 	}
-	if _, err := os.Stat("images/rootfs.img"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat("images/rootfs.img")))
 	if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot", "--url", "tftp://192.0.2.1"); got.code != 2 {
 		t.Errorf("tftp ends with %d", got.code)
 	}
@@ -179,9 +177,7 @@ func TestCachedImages(t *testing.T) {
 		t.Fatalf("%d requests for the image, kept as %v", fetched.Load(), list)
 	}
 	for _, image := range append(kept(), "images/cp-0.iso") {
-		if info, err := os.Stat(image); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", image, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(image))(t).Mode().Perm(), 0o600, image)
 	}
 	before := t.TempDir()
 	must.Do(t, os.CopyFS(before, os.DirFS(cache)))
@@ -235,9 +231,7 @@ func TestMinimalImagesWithStaticNetworks(t *testing.T) {
 	if got := runLive(t, service.URL, "", false, "download", "ignition", "--discovery", "static", "--to", "discovery.ign"); got.code != 0 {
 		t.Fatalf("download ignition ends with %d:\n%s", got.code, got.errors)
 	}
-	if config, err := os.ReadFile("discovery.ign"); err != nil || !strings.Contains(string(config), "/etc/assisted/network/host0/") {
-		t.Errorf("the downloaded Ignition has no network: %v", err)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile("discovery.ign"))(t)), "/etc/assisted/network/host0/", "the downloaded Ignition has no network")
 }
 
 // printedOnce hands over what was written to standard output, once it is there.
@@ -327,9 +321,7 @@ func TestISOServe(t *testing.T) {
 	if config := discovered(t, image); code != 200 || !strings.Contains(config, "agent.service") {
 		t.Errorf("%s answers %d with\n%s", items[0].ISO, code, config)
 	}
-	if _, err := os.Stat("static/media.key"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat("static/media.key")))
 	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
 	if _, numbers := httpGet(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
 		t.Errorf("no numbers of cp-0 in\n%s", numbers)

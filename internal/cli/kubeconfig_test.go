@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -138,9 +139,7 @@ func TestRefreshByID(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for path, want := range map[string][]byte{"lab/auth/kubeconfig": newer, "lab/auth/kubeconfig.1": soon} {
-		if text, err := os.ReadFile(path); err != nil || string(text) != string(want) {
-			t.Errorf("%s: %v\n%s", path, err, text)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(path))(t)), string(want), path)
 	}
 	put(t, "lab/auth/kubeconfig", labKubeconfig(t, noon().AddDate(0, 0, 30)))
 	if got := run(t, service, "", "kubeconfig", "refresh", "lab", "--into", "config"); got.out != "lab/auth/kubeconfig: its client certificate ends on 2026-08-31, in 30 days\n" {

@@ -41,15 +41,10 @@ func (m *management) put(t *testing.T, text string) {
 		if o.GetNamespace() != "" {
 			to = m.client.Resource(mapping.Resource).Namespace(o.GetNamespace())
 		}
-		made, err := to.Create(t.Context(), o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
-		if err != nil {
-			t.Fatalf("%v: %v", o.Object, err)
-		}
+		made := must.Get(to.Create(t.Context(), o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}))(t, o.Object)
 		if status, is := o.Object["status"]; is {
 			made.Object["status"] = status
-			if _, err := to.UpdateStatus(t.Context(), made, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
-				t.Fatalf("%v: %v", o.Object, err)
-			}
+			must.Get(to.UpdateStatus(t.Context(), made, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict}))(t, o.Object)
 		}
 	}
 }

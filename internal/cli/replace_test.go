@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -89,10 +90,7 @@ spec:
 	}
 	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes where nobody can be asked")
 	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // the user is not asked about the backup again
-	kept, err := os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl"))
-	if err != nil || !strings.Contains(string(kept), `"node":"cp-1","by":"--backup-taken"`) {
-		t.Errorf("%v: %s", err, kept)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl")))(t)), `"node":"cp-1","by":"--backup-taken"`)
 	if is := s.nodes(t); is != "cp-0, cp-1, cp-2, w-0, w-1" || len(s.calls) > 0 {
 		t.Errorf("nodes %s, calls %v", is, s.calls)
 	}

@@ -36,9 +36,7 @@ func readRule(t *testing.T, name string) rule {
 	t.Helper()
 	text := must.Get(os.ReadFile("../../docs/" + name + ".schema.json"))(t)
 	var r rule
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	must.Do(t, json.Unmarshal(text, &r), name)
 	return r
 }
 

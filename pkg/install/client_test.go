@@ -469,10 +469,7 @@ func TestLoopOfOnesOwn(t *testing.T) {
 		if err := json.Unmarshal(append([]byte(nil), kept...), &memory); kept != nil && err != nil {
 			t.Fatal(err)
 		}
-		observed, err := installer.Observe(t.Context(), p.Desired, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		observed := must.Get(installer.Observe(t.Context(), p.Desired, nil))(t)
 		memory.Seen(observed, time.Now())
 		plan := install.Decide(p.Desired, observed, memory, observed.At)
 		memory.Decided(plan)

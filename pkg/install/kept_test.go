@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -43,10 +43,7 @@ func TestReadKept(t *testing.T) {
 	if _, _, _, err := install.ReadKept(dir, "odd", "kubeconfig"); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder is a kubeconfig: %v", err)
 	}
-	names, err := install.KeptClusters(dir, "kubeconfig")
-	if err != nil || !slices.Equal(names, []string{"lab", "odd", "old"}) {
-		t.Errorf("there are %v, %v", names, err)
-	}
+	check.Slice(t, must.Get(install.KeptClusters(dir, "kubeconfig"))(t), []string{"lab", "odd", "old"}, "there are")
 	if names, err := install.KeptClusters(filepath.Join(dir, "gone"), "kubeconfig"); err != nil || names != nil {
 		t.Errorf("there are %v, %v", names, err)
 	}

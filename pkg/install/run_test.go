@@ -405,9 +405,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {
 			t.Errorf("the earlier kubeconfig is taken for the new one: %q", theirs)
 		}
-		if kept, err := os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")); err != nil || string(kept) != "earlier" {
-			t.Errorf("the earlier kubeconfig is %q: %v", kept, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")))(t)), "earlier", "the earlier kubeconfig is")
 	})
 }
 

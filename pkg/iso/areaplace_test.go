@@ -74,9 +74,7 @@ func TestOpenRefusesAnAreaBeforeTheInitrdsEnd(t *testing.T) {
 // If only the header of old images describes the area, its place is still restricted.
 func TestOpenHoldsTheHeaderAgainstTheFiles(t *testing.T) {
 	data := renamed(content(t, open(t, layout(t, "x86_64-2021-12")).Image()), "ignition.img")
-	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err != nil {
-		t.Fatalf("only the header tells of it: %v", err)
-	}
+	must.Get(iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))))(t, "only the header tells of it")
 	binary.LittleEndian.PutUint64(data[32<<10-16:], 0)
 	check.Says(t, check.Err(iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data)))), "lies in no file of the image", "the system area: error")
 }

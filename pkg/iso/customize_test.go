@@ -40,12 +40,8 @@ func TestCustomizeEveryLayout(t *testing.T) {
 				t.Errorf("result %+v", result)
 			}
 			again := reopen(t, image)
-			if got, err := again.Ignition(); err != nil || string(got) != config {
-				t.Errorf("Ignition %q, error %v", got, err)
-			}
-			if got, err := again.Keyfiles(); err != nil || cmp.Diff(got, c.Keyfiles) != "" {
-				t.Errorf("keyfiles %v, error %v", got, err)
-			}
+			check.Equal(t, string(must.Get(again.Ignition())(t)), config, "Ignition")
+			check.Equal(t, cmp.Diff(must.Get(again.Keyfiles())(t), c.Keyfiles), "", "keyfiles")
 			if takesKargs(l) {
 				want := strings.Replace(l.DefaultKargs(), "=metal", "=qemu", 1) + " console=ttyS0,115200n8"
 				check.Equal(t, again.Kargs(), want, "kernel arguments")
@@ -207,16 +203,12 @@ func TestExisting(t *testing.T) {
 		t.Errorf("merged: keyfiles %v, error %v", kept, err)
 	}
 	replaced, _ := customize(t, used, iso.Customization{Ignition: []byte(other), Existing: iso.Replace})
-	if got, err := reopen(t, replaced).Ignition(); err != nil || string(got) != other {
-		t.Errorf("replaced: %s, error %v", got, err)
-	}
+	check.Equal(t, string(must.Get(reopen(t, replaced).Ignition())(t)), other, "replaced")
 	if kept, err := reopen(t, replaced).Keyfiles(); err != nil || len(kept) != 0 {
 		t.Errorf("replaced: keyfiles %v, error %v", kept, err)
 	}
 	kargs, _ := customize(t, used, iso.Customization{Kargs: iso.KargEdit{Append: []string{"quiet"}}, Existing: iso.Merge})
-	if got, err := reopen(t, kargs).Ignition(); err != nil || string(got) != config {
-		t.Errorf("only kernel arguments: %s, error %v", got, err)
-	}
+	check.Equal(t, string(must.Get(reopen(t, kargs).Ignition())(t)), config, "only kernel arguments")
 }
 
 func TestHostnames(t *testing.T) {

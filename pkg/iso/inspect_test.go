@@ -321,8 +321,6 @@ func TestLiveReportOfAMinimalISO(t *testing.T) {
 		`{"initrdId":"a","rootfsId":"a","match":true}`:  {InitrdID: "a", RootfsID: "a", Match: true},
 		`{"initrdId":"a","rootfsId":"b","match":false}`: {InitrdID: "a", RootfsID: "b"},
 	} {
-		if got, err := json.Marshal(iso.Report{Live: report}); err != nil || !strings.Contains(string(got), `"live":`+want) {
-			t.Errorf("%s, %v", got, err)
-		}
+		check.Contains(t, string(must.Get(json.Marshal(iso.Report{Live: report}))(t)), `"live":`+want)
 	}
 }

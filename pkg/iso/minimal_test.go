@@ -42,9 +42,7 @@ func TestMinimalEveryLayout(t *testing.T) {
 			c.Kargs = iso.KargEdit{Append: []string{"quiet"}}
 			image, _ := customize(t, made, c)
 			used := reopen(t, image)
-			if got, err := used.Ignition(); err != nil || string(got) != config {
-				t.Errorf("Ignition %q, error %v", got, err)
-			}
+			check.Equal(t, string(must.Get(used.Ignition())(t)), config, "Ignition")
 			reset, _ := customize(t, used, iso.Customization{Existing: iso.Replace, Kargs: iso.KargEdit{Reset: true}})
 			if got := reopen(t, reset).Kargs(); got != want {
 				t.Errorf("kernel arguments %q after a reset, want %q", got, want)

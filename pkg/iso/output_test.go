@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -45,9 +46,7 @@ func TestManyMachinesAtOnce(t *testing.T) {
 			if got, err := again.Ignition(); err != nil || string(got) != want {
 				t.Errorf("machine %d: %s, error %v", n, got, err)
 			}
-			if _, err := base.Minimal(t.Context(), rootfsURL); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(base.Minimal(t.Context(), rootfsURL)))
 		})
 	}
 	group.Wait()

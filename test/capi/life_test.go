@@ -124,9 +124,7 @@ func (r *rig) checkKubeconfig() {
 	}
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(secret.Data["value"]))(r.t)
 	c := must.Get(client.New(config, client.Options{}))(r.t)
-	if err := c.List(r.t.Context(), &corev1.NodeList{}); err != nil {
-		r.t.Errorf("the kubeconfig: %v", err)
-	}
+	check.Do(r.t, c.List(r.t.Context(), &corev1.NodeList{}), "the kubeconfig")
 }
 
 // mostWrites is how many a Machine may take until its cluster is Available, those for the cluster among them.

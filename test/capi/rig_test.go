@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/management"
@@ -143,9 +144,7 @@ func (r *rig) clear() {
 	if lab == nil || lab.Played() == nil {
 		return // it was taken away
 	}
-	if err := lab.Played().Clear(context.WithoutCancel(r.t.Context())); err != nil {
-		r.t.Errorf("clear the API server of the workload cluster: %v", err)
-	}
+	check.Do(r.t, lab.Played().Clear(context.WithoutCancel(r.t.Context())), "clear the API server of the workload cluster")
 }
 
 // beside is the other management cluster, for the same machines, with a namespace of the same name.
@@ -174,10 +173,7 @@ func (r *rig) connect() {
 // dial makes a client.
 func (r *rig) dial() {
 	r.t.Helper()
-	scheme, err := capi.Scheme()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	scheme := must.Get(capi.Scheme())(r.t)
 	unlimited := rest.CopyConfig(r.Config)
 	unlimited.QPS = -1
 	r.client = must.Get(client.New(unlimited, client.Options{Scheme: scheme}))(r.t)
@@ -207,9 +203,7 @@ func (r *rig) surround(config management.Config) *management.Site {
 	}
 	r.t.Cleanup(func() {
 		stop()
-		if err := site.Close(); err != nil {
-			r.t.Errorf("the site: %v", err)
-		}
+		check.Do(r.t, site.Close(), "the site")
 	})
 	return site
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
@@ -68,10 +69,7 @@ func TestEachProviderAlone(t *testing.T) {
 				}
 			}
 			x.end(t)
-			lease, err := m.Client.CoordinationV1().Leases(x.Namespace()).Get(t.Context(), components.Lease([]string{name}), metav1.GetOptions{})
-			if err != nil || ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
-				t.Errorf("the Lease is not given back: %v", err)
-			}
+			check.Equal(t, ptr.Deref(must.Get(m.Client.CoordinationV1().Leases(x.Namespace()).Get(t.Context(), components.Lease([]string{name}), metav1.GetOptions{}))(t).Spec.HolderIdentity, ""), "", "the Lease is not given back")
 			uninstall(t, writer, x)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -152,9 +153,7 @@ func simulateFile(t *testing.T, file string, speed float64) *simulator.Simulator
 	s := must.Get(simulator.Start(ctx, simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() {
 		cancel()
-		if err := s.Close(); err != nil {
-			t.Errorf("the simulator: %v", err)
-		}
+		check.Do(t, s.Close(), "the simulator")
 	})
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -213,9 +214,7 @@ func startTrial(t *testing.T, file string, speed float64, change func(*simulator
 	change(&config)
 	s := must.Get(simulator.Start(t.Context(), config))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("the simulator: %v", err)
-		}
+		check.Do(t, s.Close(), "the simulator")
 	})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)

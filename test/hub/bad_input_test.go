@@ -197,9 +197,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	spaces := x.client.Resource(hubapi.Resource(hubapi.KindNamespace))
 	must.Do(t, spaces.Delete(t.Context(), x.namespace, metav1.DeleteOptions{}))
 	let := func() {
-		if _, err := x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, check.Err(x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})))
 	}
 	x.eventually(t, "what holds the namespace", func() bool {
 		u := must.Get(spaces.Get(t.Context(), x.namespace, metav1.GetOptions{}))(t)

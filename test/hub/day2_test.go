@@ -67,10 +67,7 @@ func (b backend) grow(t *testing.T) *grown {
 		}
 		return before(name)
 	}
-	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(grownText), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(grownText), env))(t)
 	config := spoke.Config{Kube: g.kube.Config, Clock: clock.Scaled(speed), Logf: t.Logf}
 	config.Cluster = must.Get(simulator.SpokeOf(cluster, 1))(t)
 	g.played = must.Get(spoke.New(config))(t)
@@ -107,9 +104,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 		_, of, _ := strings.Cut(e.Key, "node/")
 		name, _, _ := strings.Cut(of, "/")
 		if e.Reason == "Waiting" && strings.Contains(e.Next.String(), "etcdctl member remove") {
-			if _, err := g.played.RemoveMember(ctx, name); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(g.played.RemoveMember(ctx, name)))
 		}
 	}))
 	return client.Run(ctx, &model.Desired{Spec: g.cluster, Options: options})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -43,9 +44,7 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 			if err != nil || !bytes.Equal(have, ours) {
 				t.Errorf("installed, with the kubeconfig %.40q: %v\n%s", have, err, a.story())
 			}
-			if _, err := os.Stat(filepath.Join(auth, ".cluster")); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(os.Stat(filepath.Join(auth, ".cluster"))))
 			return a, strings.Contains(a.story(), auth+".")
 		}
 
@@ -54,9 +53,7 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 		if a, told := again(); !told {
 			t.Errorf("it is not told where theirs is kept\n%s", a.story())
 		}
-		if theirs, err := os.ReadFile(filepath.Join(auth+".1", "kubeconfig")); err != nil || string(theirs) != "theirs\n" {
-			t.Errorf("theirs is %q, %v", theirs, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(filepath.Join(auth+".1", "kubeconfig")))(t)), "theirs\n", "theirs is")
 		replace("kubeconfig", "half of it")
 		if _, told := again(); told {
 			t.Error("the folder was put aside although it is marked as this cluster's")

@@ -15,6 +15,7 @@ import (
 	kube "k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
@@ -105,9 +106,7 @@ func (b backend) open(t testing.TB, s setup) *site {
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		if err := service.Close(); err != nil {
-			t.Errorf("the simulator: %v", err)
-		}
+		check.Do(t, service.Close(), "the simulator")
 	})
 	if b.hub && !s.absent {
 		c := s.operator

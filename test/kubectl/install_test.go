@@ -30,9 +30,7 @@ func TestInstall(t *testing.T) {
 	if err := json.Unmarshal([]byte(made.out), &result); err != nil || result.ID != "plugged/plugged" {
 		t.Errorf("%+v (%v):\n%s", result, err, made.out)
 	}
-	if _, err := os.Stat(filepath.Join(d.dir, "plugged", "auth", "kubeconfig")); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(filepath.Join(d.dir, "plugged", "auth", "kubeconfig"))))
 	noSecret(t, d, made.errors)
 	again := d.oai(t, 0, "create", "cluster", "-f", file, "-vv")
 	for line := range strings.Lines(again.errors) {

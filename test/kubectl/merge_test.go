@@ -35,9 +35,7 @@ func TestMerge(t *testing.T) {
 	if got := d.oai(t, 0, merge...); got.out != "context lab already there in "+d.kubeconfig+"\n" {
 		t.Errorf("got %+v", got)
 	}
-	if now, err := os.ReadFile(d.kubeconfig); err != nil || string(now) != string(written) {
-		t.Errorf("it was written: %v\n%s", err, now)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(d.kubeconfig))(t)), string(written), "it was written")
 	if got := d.oai(t, 0, append(merge, "--use")...); !strings.Contains(got.errors, "The current context was work.") {
 		t.Errorf("got %+v", got)
 	}

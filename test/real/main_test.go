@@ -98,9 +98,7 @@ func TestServiceIsAskedFirst(t *testing.T) {
 	g := given{service: service.URL, client: service.Client()}
 	check.Do(t, g.answers(t.Context()))
 	status, text, g.kubeconfig = http.StatusUnauthorized, `{"code":401,"message":"unauthenticated for invalid credentials"}`, "hub"
-	if err := g.answers(t.Context()); err != nil {
-		t.Errorf("a service behind a hub that knows machines only: %v", err)
-	}
+	check.Do(t, g.answers(t.Context()), "a service behind a hub that knows machines only")
 	g.kubeconfig = ""
 	for _, tc := range []struct {
 		status     int

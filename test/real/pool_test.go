@@ -68,9 +68,7 @@ func (x *site) giveBack(t testing.TB) {
 			Key: "return/" + h.Hostname, Kind: model.ReturnHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: h.Hostname, Scope: model.NodeScope(h.Hostname),
 			NodeGone: true, // the service is not to look for nodes in a cluster that has no API
 		}
-		if err := plane.Act(t.Context(), desired, back); err != nil {
-			t.Fatalf("%s: %v", h.Hostname, err)
-		}
+		must.Do(t, plane.Act(t.Context(), desired, back), h.Hostname)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"io/fs"
 	"maps"
@@ -181,7 +182,7 @@ func (s *stage) recorder() *traffic {
 // results records which files an install has left.
 func (s *stage) results() {
 	s.t.Helper()
-	err := fs.WalkDir(os.DirFS(filepath.Join(s.dir, "results")), ".", func(path string, entry fs.DirEntry, err error) error {
+	check.Do(s.t, fs.WalkDir(os.DirFS(filepath.Join(s.dir, "results")), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			info, of := entry.Info()
 			if err = of; err == nil {
@@ -189,10 +190,7 @@ func (s *stage) results() {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		s.t.Error(err)
-	}
+	}))
 }
 
 // troubles are installs with each kind of trouble, on the simulator inside of oaictl.

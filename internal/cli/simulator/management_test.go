@@ -139,9 +139,7 @@ func TestServersAreInterrupted(t *testing.T) {
 	}
 	stop(nil)
 	s.running.Wait()
-	if _, err := os.Stat(gone); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(gone)))
 }
 
 func TestSourceTreeIsFoundFromWithin(t *testing.T) {
@@ -169,9 +167,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 		if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(model.NextOf(err)), "--dir") {
 			t.Errorf("got %v", err)
 		}
-		if content, err := os.ReadFile(mine); err != nil || string(content) != "of the first run" {
-			t.Errorf("the first run's kubeconfig is %q, %v", content, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(mine))(t)), "of the first run", "the first run's kubeconfig is")
 	}
 	refused("another simulator keeps its kubeconfigs there")
 	leave()
@@ -186,9 +182,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 	must.Do(t, os.WriteFile(own, []byte("no kubeconfig"), 0o600))
 	refused("not of a simulated cluster")
 	kubeconfig("https://127.0.0.1:40001")
-	if err := replaceable(own); err != nil {
-		t.Errorf("what an earlier run has left is not replaced: %v", err)
-	}
+	check.Do(t, replaceable(own), "what an earlier run has left is not replaced")
 }
 
 // TestManagementRuns starts all of it, finds its machines inspected and its providers' webhooks
@@ -237,9 +231,7 @@ func TestManagementRuns(t *testing.T) {
 	until(t, ended, "the cluster is installed", func() bool { return strings.Contains(problems.String(), "Cluster lab is Available") })
 	config = must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")))(t)
 	objects = must.Get(dynamic.NewForConfig(config))(t)
-	if err := replaceable(filepath.Join(dir, "lab.kubeconfig")); err != nil {
-		t.Errorf("a later run would not replace it if this one were killed: %v", err)
-	}
+	check.Do(t, replaceable(filepath.Join(dir, "lab.kubeconfig")), "a later run would not replace it if this one were killed")
 	nodes, err := objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).List(ctx, metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 3 {
 		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)

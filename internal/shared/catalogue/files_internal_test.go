@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
@@ -20,9 +21,7 @@ func TestFilesAreInOrder(t *testing.T) {
 	for _, kind := range Kinds() {
 		x := must.Get(newIndex(texts, kind))(t)
 		for _, r := range x.all {
-			if _, err := r.read(); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(r.read()))
 			read++
 		}
 	}

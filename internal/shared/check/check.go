@@ -11,10 +11,10 @@ import (
 )
 
 // Do reports an error, if there is one.
-func Do(t testing.TB, err error) {
+func Do(t testing.TB, err error, about ...any) {
 	t.Helper()
 	if err != nil {
-		t.Error(err)
+		t.Errorf("%s%v", prefix(about), err)
 	}
 }
 

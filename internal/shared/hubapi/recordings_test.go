@@ -60,9 +60,7 @@ func recorded(t *testing.T) []json.RawMessage {
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
 			var line struct{ Object json.RawMessage }
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			must.Do(t, json.Unmarshal(lines.Bytes(), &line), name)
 			objects = append(objects, line.Object)
 		}
 		must.Do(t, lines.Err())

@@ -64,10 +64,7 @@ func mustWrite(t *testing.T, path, text string, mode fs.FileMode) {
 // holds says what a file has and who may read it, and that nothing else lies beside it.
 func holds(t *testing.T, path, want string, beside ...string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("%s has %q, %v; not %q", path, text, err, want)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile(path))(t)), want, path)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%s has the mode %v, %v", path, info.Mode(), err)
 	}
@@ -97,9 +94,7 @@ func TestEdit(t *testing.T) {
 	}
 	must.Do(t, edit(filepath.Join(filepath.Dir(path), "first"), "c"))
 	holds(t, path, "novelty: kept\ncurrent-context: c\n", "first", "second")
-	if target, err := os.Readlink(filepath.Join(filepath.Dir(path), "first")); err != nil || filepath.Base(target) != "second" {
-		t.Errorf("the link leads to %q, %v", target, err)
-	}
+	check.Equal(t, filepath.Base(must.Get(os.Readlink(filepath.Join(filepath.Dir(path), "first")))(t)), "second", "the link leads to")
 }
 
 // TestEditLeavesAlone what is not to be changed, or cannot be: no byte, no date, no lock.
@@ -205,13 +200,10 @@ func TestEditSideBySide(t *testing.T) {
 		name := fmt.Sprint("lab-", i)
 		access := newWay(t, name+".example.com").access(t, "")
 		group.Go(func() {
-			err := kubeconfig.Edit(t.Context(), standing{}, path, func(have *kubeconfig.Config) ([]byte, error) {
+			check.Do(t, kubeconfig.Edit(t.Context(), standing{}, path, func(have *kubeconfig.Config) ([]byte, error) {
 				merged, err := have.Merge(nil, access, kubeconfig.Wish{Names: []string{name}})
 				return merged.Text, err
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			}))
 		})
 	}
 	group.Wait()

@@ -36,9 +36,7 @@ func TestAnywhere(t *testing.T) {
 	}
 	whole := strings.NewReplacer("pki/ca.crt", "/ca.crt", "../token", "/token", "./login", "login").Replace(relative)
 	c = must.Get(Parse("kubeconfig", []byte(whole)))(t)
-	if text, err := c.Anywhere(); err != nil || string(text) != whole {
-		t.Errorf("one without relative paths is written anew: %v\n%s", err, text)
-	}
+	check.Equal(t, string(must.Get(c.Anywhere())(t)), whole, "one without relative paths is written anew")
 }
 
 // TestKept: what is kept elsewhere names no file of certificates, and has no other context.
@@ -52,9 +50,7 @@ func TestKept(t *testing.T) {
 	if err := kept.SelfContained(); err != nil || len(kept.api.Contexts) != 1 || string(kept.api.Clusters["c"].CertificateAuthorityData) != "the CA" || kept.api.AuthInfos["u"].Token != "secret" {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if again, err := kept.Kept(); err != nil || string(again) != string(text) {
-		t.Errorf("kept once more it is another: %v\n%s", err, again)
-	}
+	check.Equal(t, string(must.Get(kept.Kept())(t)), string(text), "kept once more it is another")
 	must.Do(t, os.Remove(filepath.Join(dir, "pki", "ca.crt")))
 	check.Says(t, check.Err(c.Kept()), "its certificate-authority cannot be read", "without its CA")
 }

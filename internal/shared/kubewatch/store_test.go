@@ -157,9 +157,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("waited: %v", err)
 		}
 		api.lists <- answer{version: 1}
-		if err := errors.Join(s.Wait(t.Context()), s.Failing()); err != nil {
-			t.Errorf("once it answers: %v", err)
-		}
+		check.Do(t, errors.Join(s.Wait(t.Context()), s.Failing()), "once it answers")
 		api.watches <- answer{}
 		w := <-api.begun
 		w.Modify(configMap("a", 100, "watched"))

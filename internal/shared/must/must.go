@@ -1,12 +1,19 @@
 // Package must ends a test where a step that the test needs fails.
 package must
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
-// Do ends the test with an error, if there is one.
-func Do(t testing.TB, err error) {
+// Do ends the test with an error, if there is one, and says what it is about.
+func Do(t testing.TB, err error, about ...any) {
 	t.Helper()
-	if err != nil {
+	switch {
+	case err == nil:
+	case len(about) > 0:
+		t.Fatalf("%s: %v", fmt.Sprint(about...), err)
+	default:
 		t.Fatal(err)
 	}
 }
@@ -14,10 +21,10 @@ func Do(t testing.TB, err error) {
 // Get is what a call returns. If the call fails, the test ends with its error:
 //
 //	content := must.Get(os.ReadFile(path))(t)
-func Get[V any](value V, err error) func(testing.TB) V {
-	return func(t testing.TB) V {
+func Get[V any](value V, err error) func(t testing.TB, about ...any) V {
+	return func(t testing.TB, about ...any) V {
 		t.Helper()
-		Do(t, err)
+		Do(t, err, about...)
 		return value
 	}
 }

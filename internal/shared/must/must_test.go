@@ -2,6 +2,7 @@ package must_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -16,6 +17,13 @@ type ended struct {
 func (t *ended) Helper()      {}
 func (t *ended) Fatal(...any) { t.times++ }
 
+func (t *ended) Fatalf(format string, args ...any) {
+	t.times++
+	if got := fmt.Sprintf(format, args...); got != "the file: c" {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestEndsOnErrors(t *testing.T) {
 	e := &ended{TB: t}
 	must.Do(e, nil)
@@ -24,7 +32,8 @@ func TestEndsOnErrors(t *testing.T) {
 	}
 	must.Do(e, errors.New("a"))
 	must.Get(1, errors.New("b"))(e)
-	if e.times != 2 {
+	must.Do(e, errors.New("c"), "the file")
+	if e.times != 3 {
 		t.Errorf("ended %d times", e.times)
 	}
 }

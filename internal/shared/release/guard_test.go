@@ -176,10 +176,7 @@ func TestPartsElsewhere(t *testing.T) {
 	t.Cleanup(storage.Close)
 	of.storage = otherName(storage)
 	o := Options{Clock: &patient{}, PullSecret: login(hostOf(of.registry)), Registries: []Registry{{Prefix: hostOf(of.registry), Insecure: true}}}
-	got, err := Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o)
-	if err != nil || got.Version != "4.20.33" {
-		t.Errorf("%+v, %v", got, err)
-	}
+	check.Equal(t, must.Get(Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o))(t).Version, "4.20.33")
 	said := seen.all()
 	if !strings.Contains(said, blobs) || strings.Contains(said, "Bearer") || strings.Contains(said, "Basic") {
 		t.Errorf("storage was asked for %q", said)

@@ -334,10 +334,7 @@ esac
 	if err == nil || !strings.Contains(err.Error(), "no such release") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v; want what oc and what the registry said", err)
 	}
-	seen, err := os.ReadFile(oc + ".seen")
-	if err != nil || string(seen) != secret.Reveal() {
-		t.Errorf("oc was shown another pull secret (%v)", err)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(oc+".seen"))(t)), secret.Reveal(), "oc was shown another pull secret")
 	log := must.Get(os.ReadFile(oc + ".log"))(t)
 	for line := range strings.Lines(string(log)) {
 		if strings.Contains(line, "auths") || strings.Contains(line, password) {

@@ -129,18 +129,12 @@ type made struct {
 
 func (m made) image(t *testing.T) v1.Image {
 	t.Helper()
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: m.arch, OS: "linux"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: m.arch, OS: "linux"}))(t)
 	if m.label != "" {
 		image = must.Get(mutate.Config(image, v1.Config{Labels: map[string]string{"io.openshift.release": m.label}}))(t)
 	}
 	for _, files := range m.files {
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(archive(files)), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(archive(files)), nil }))(t)
 		image = must.Get(mutate.AppendLayers(image, layer))(t)
 	}
 	return image

@@ -86,10 +86,7 @@ func TestAddresses(t *testing.T) {
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	at := strings.TrimPrefix(server.URL, "https://")
 	config := must.Get(local().Config(kubeconfigOf(server.URL, "", nil)))(t)
-	connection, err := config.Dial(t.Context(), "tcp", at)
-	if err != nil {
-		t.Fatalf("an allowed address: %v", err)
-	}
+	connection := must.Get(config.Dial(t.Context(), "tcp", at))(t, "an allowed address")
 	_ = connection.Close()
 }
 

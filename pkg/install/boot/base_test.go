@@ -109,9 +109,7 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 	b := aBase(t, spec.X86, handle)
 	check.Says(t, check.Err(b.open(t.Context())), "404", "an image that is not there")
 	gone.Store(false)
-	if _, err := b.open(t.Context()); err != nil {
-		t.Errorf("once it is there: %v", err)
-	}
+	check.Do(t, check.Err(b.open(t.Context())), "once it is there")
 	arm := aBase(t, spec.ARM, handle)
 	if _, err := arm.open(t.Context()); model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
 		t.Errorf("an image for other machines: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -107,10 +108,7 @@ func TestDetect(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	got, err := convert.Detect("-", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\n"))
-	if err != nil || got != convert.FormatCluster {
-		t.Errorf("got %q, %v", got, err)
-	}
+	check.Equal(t, must.Get(convert.Detect("-", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\n")))(t), convert.FormatCluster)
 	if _, err := convert.Detect("-", []byte("a: 1\n")); err == nil {
 		t.Error("anything was taken for a cluster")
 	}

@@ -46,10 +46,7 @@ func TestReadFileReadsWhatLiesBesideIt(t *testing.T) {
 		whole := must.Get(convert.Read(t.Context(), test.folder, o))(t)
 		want := sortedLines(report(t, whole))
 		for _, file := range test.named {
-			one, err := convert.Read(t.Context(), filepath.Join(test.folder, filepath.FromSlash(file)), o)
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
+			one := must.Get(convert.Read(t.Context(), filepath.Join(test.folder, filepath.FromSlash(file)), o))(t, file)
 			if got := sortedLines(report(t, one)); got != want {
 				t.Errorf("%s says something else than its folder:\n%s", file, cmp.Diff(want, got))
 			}

@@ -32,9 +32,7 @@ func TestGivenPullSecret(t *testing.T) {
 		t.Errorf("it has the pull secret %q\n%s", got, c.Document)
 	}
 	must.Do(t, convert.WriteFiles(filepath.Join("deep", "out"), []convert.File{{Path: "cluster.yaml", Content: c.Document}, {Path: "pull-secret.json", Content: c.Files["pull-secret.json"], Secret: true}}))
-	if _, err := spec.Load(t.Context(), filepath.Join("deep", "out", "cluster.yaml"), spec.OSEnv()); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(spec.Load(t.Context(), filepath.Join("deep", "out", "cluster.yaml"), spec.OSEnv())))
 	_, err = convert.Read(t.Context(), "in", convert.Options{Version: "4.20", PullSecret: "none.json"})
 	check.Says(t, err, "spec.pullSecret: cannot be read: open none.json: no such file or directory; give --pull-secret a path that begins in the current folder")
 }

@@ -62,11 +62,7 @@ func readOptions(name string) convert.Options {
 
 func converted(t testing.TB, name string) *convert.Converted {
 	t.Helper()
-	c, err := convert.Read(t.Context(), readPath(t, name), readOptions(name))
-	if err != nil {
-		t.Fatalf("%s:\n%v", name, err)
-	}
-	return c
+	return must.Get(convert.Read(t.Context(), readPath(t, name), readOptions(name)))(t, name)
 }
 
 // report is everything that came out of a conversion, as one text.

@@ -280,9 +280,7 @@ func TestWriteFiles(t *testing.T) {
 	}
 	must.Do(t, convert.WriteFiles(dir, files))
 	for name, mode := range map[string]os.FileMode{"cluster-manifests/pull-secret.yaml": 0o600, "cluster-manifests/infraenv.yaml": 0o600, "openshift/50-x.yaml": 0o600, "cluster-manifests/cluster-deployment.yaml": 0o644, "hostconfig/cp-0/role": 0o644} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(filepath.Join(dir, name)))(t).Mode().Perm(), mode, name)
 	}
 	if left, err := filepath.Glob(dir + "/*/.new-*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -67,9 +68,7 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 				t.Errorf("the Agent names %q", ref)
 			}
 			token, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "ignitionEndpointTokenReference")
-			if _, err := s.admin.Resource(kube.Secrets.Resource()).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{}); err != nil {
-				t.Errorf("the token: %v", err)
-			}
+			check.Do(t, check.Err(s.admin.Resource(kube.Secrets.Resource()).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{})), "the token")
 		})
 	}
 }
@@ -137,9 +136,7 @@ func TestContestedAgent(t *testing.T) {
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "theirs" {
 		t.Errorf("their name was overwritten with %q", hostname)
 	}
-	if err := checkFieldOwners(s.get(kube.Agents, name), map[string]any{"role": "worker", "approved": true}); err != nil {
-		t.Errorf("our own fields: %v", err)
-	}
+	check.Do(t, checkFieldOwners(s.get(kube.Agents, name), map[string]any{"role": "worker", "approved": true}), "our own fields")
 }
 
 // A reserved Agent is changed to what the file says and then bound; what the file does not say, and its approval, stay

@@ -145,9 +145,7 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 	hosts[1].Discovery = &spec.HostDiscovery{PullSecret: spec.Source{SecretRef: &spec.SecretRef{Name: "theirs"}}}
 	s.settle()
 	secret := s.namespace + "-" + hosts[0].Name + "-pull-secret"
-	if text, err := kube.SecretValue(s.get(kube.Secrets, secret), hubapi.KeyPullSecret); err != nil || string(text) != ownSecret {
-		t.Errorf("pull secret %q, %v", text, err)
-	}
+	check.Equal(t, string(must.Get(kube.SecretValue(s.get(kube.Secrets, secret), hubapi.KeyPullSecret))(t)), ownSecret, "pull secret")
 	for env, want := range map[string]struct{ secret, proxy, image string }{
 		s.namespace:  {s.namespace + "-pull-secret", "http://proxy.example.com:3128", ""},
 		"own-env":    {secret, "http://rack-a:3128", "minimal-iso"},

@@ -96,9 +96,7 @@ func TestInstall(t *testing.T) {
 		t.Error("nobody has recorded the end, and it is not said so")
 	}
 	for name, want := range map[string]string{"kubeconfig": "final", "kubeadmin-password": "secret"} {
-		if data, err := s.plane.Credential(t.Context(), o.Cluster.ID, name); err != nil || string(data) != want {
-			t.Errorf("%s: %q, %v", name, data, err)
-		}
+		check.Equal(t, string(must.Get(s.plane.Credential(t.Context(), o.Cluster.ID, name))(t)), want, name)
 	}
 	if done := s.settle(); !slices.Contains(done, "RecordInstalled") {
 		t.Errorf("done %v", done)

@@ -43,10 +43,7 @@ func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *sta
 	t.Helper()
 	kube := hub.ServerForTests(t)
 	s := &stage{config: config, clock: clock.Scaled(300), done: map[model.Kind]int{}}
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: s.clock, Seed: 1, Cluster: cluster, KubeAPI: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: s.clock, Seed: 1, Cluster: cluster, KubeAPI: true}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() {

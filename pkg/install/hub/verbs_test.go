@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
@@ -59,9 +60,7 @@ func TestFollowedListsAskNothing(t *testing.T) {
 	await(3)
 	must.Do(t, in.Delete(t.Context(), "lab", metav1.DeleteOptions{}))
 	await(2)
-	if _, err := p.InfraEnvByNameOrID(t.Context(), "a/lab"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(p.InfraEnvByNameOrID(t.Context(), "a/lab")))
 	if after := asked(); after != before {
 		t.Errorf("%d lists or gets beside the first %d", after-before, before)
 	}

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"testing"
 )
 
@@ -20,9 +21,7 @@ func TestParseAddress(t *testing.T) {
 		"idrac-virtualmedia+https://10.0.0.1/redfish/v1/Systems/System.Embedded.1": {endpoint: "https://10.0.0.1", system: "/redfish/v1/Systems/System.Embedded.1"},
 		"ilo5-virtualmedia://[fd00::1]/redfish/v1/Systems/1":                       {endpoint: "https://[fd00::1]", system: "/redfish/v1/Systems/1"},
 	} {
-		if got, err := parseAddress(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", text, got, err)
-		}
+		check.Equal(t, must.Get(parseAddress(text))(t), want, text)
 	}
 	for _, text := range []string{"", "https://", "https://root:pw@10.0.0.1", "://", "a b"} {
 		if got, err := parseAddress(text); err == nil {

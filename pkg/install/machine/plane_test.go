@@ -109,9 +109,7 @@ func (l *lab) see(t *testing.T, host string) model.MachineState {
 
 func (l *lab) do(t *testing.T, host string, kind model.Kind) {
 	t.Helper()
-	if err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: host}); err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
+	must.Do(t, l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: host}), kind)
 }
 
 // TestBoot takes a machine of every maker from off to booting our image, and

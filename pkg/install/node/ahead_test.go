@@ -111,10 +111,7 @@ func (s *stage) seesLess() {
 	if _, err := rbac.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		s.t.Fatal(err)
 	}
-	file, err := clientcmd.Load(s.data)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	file := must.Get(clientcmd.Load(s.data))(s.t)
 	file.AuthInfos["u"].Impersonate = user
 	s.data = must.Get(clientcmd.Write(*file))(s.t)
 	seen := s.see()

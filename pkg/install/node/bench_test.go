@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
@@ -286,9 +287,7 @@ func oldRequests(b *testing.B, kube *kubetest.Cluster) {
 				return
 			}
 			made.Status.Conditions = append(made.Status.Conditions, certificates.CertificateSigningRequestCondition{Type: certificates.CertificateDenied, Status: corev1.ConditionTrue, Reason: "Old"})
-			if _, err := requests.UpdateApproval(b.Context(), made.Name, made, metav1.UpdateOptions{}); err != nil {
-				b.Error(err)
-			}
+			check.Do(b, check.Err(requests.UpdateApproval(b.Context(), made.Name, made, metav1.UpdateOptions{})))
 		})
 	}
 	making.Wait()

@@ -15,6 +15,7 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -103,9 +104,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("the flood is not told of: %+v", result.Plan.Warnings)
 	}
 	lines := len(s.audit())
-	if _, err := s.run(s.desired(nil), time.Minute); err != nil {
-		t.Errorf("again: %v", err)
-	}
+	check.Do(t, check.Err(s.run(s.desired(nil), time.Minute)), "again")
 	if again := len(s.audit()); again != lines {
 		t.Errorf("a second run writes down %d lines again", again-lines)
 	}

@@ -366,9 +366,7 @@ func TestAway(t *testing.T) {
 	}
 	asked := s.polls()
 	for range 3 { // as many do at once that share what is seen
-		if again, err := p.Observe(t.Context(), nil, observed); err != nil || again.Trouble != seen.Trouble {
-			t.Errorf("at once: %+v, %v", again, err)
-		}
+		check.Equal(t, must.Get(p.Observe(t.Context(), nil, observed))(t).Trouble, seen.Trouble, "at once")
 	}
 	if now := s.polls(); now != asked {
 		t.Errorf("it is asked %d times at once although it is away", now-asked)

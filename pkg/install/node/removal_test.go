@@ -262,9 +262,7 @@ func TestDrains(t *testing.T) {
 	if err != nil || !held || l.hasNode("w-1") || !slices.Equal(l.forgotten, []string{"id-w-1"}) {
 		t.Fatalf("%v, held %v, forgotten %v, waits %+v", err, held, l.forgotten, result.Plan.Waits)
 	}
-	if _, err := l.kube.Client.CoreV1().Pods("default").Get(t.Context(), "elsewhere", metav1.GetOptions{}); err != nil {
-		t.Errorf("a pod of another node: %v", err)
-	}
+	check.Do(t, check.Err(l.kube.Client.CoreV1().Pods("default").Get(t.Context(), "elsewhere", metav1.GetOptions{})), "a pod of another node")
 	l.untouched("w-0", "w-2", "cp-0", "cp-1", "cp-2")
 	check.Contains(t, result.Plan.Message, "has not seen that w-1 is off", "the end")
 }

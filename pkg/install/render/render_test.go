@@ -151,10 +151,7 @@ kind: Cluster
 metadata: {name: lab}
 spec: {openshift: {version: "4.20"}, baseDomain: example.com, pullSecret: {env: PULL}, network: {machine: [192.168.127.0/24]}, topology: {controlPlane: 1}, `+
 			test.infraEnv+`boot: {method: metal3}, hosts: [{name: a, match: {mac: "52:54:00:00:00:01"}, bmc: {address: "https://10.0.0.1/redfish/v1/Systems/1", credentials: {env: BMC}}}]}`)
-		objects, err := render.Hub(c, render.Options{Bound: test.bound})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		objects := must.Get(render.Hub(c, render.Options{Bound: test.bound}))(t, name)
 		if got := objects.Hosts[0].BareMetalHost.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; got != test.want {
 			t.Errorf("%s: they name %q, want %q", name, got, test.want)
 		}

@@ -245,10 +245,7 @@ func TestImageOfNodes(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	act := func(secret spec.Source) error {
 		n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "lab", PullSecret: secret, Hosts: []spec.Host{{Name: "w-5", Match: spec.Match{Serial: "S5"}}}}}
-		c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 		c = must.Get(c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}))(t)
 		return w.plane(t).Act(t.Context(), &model.Desired{Spec: c}, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
 	}
@@ -311,10 +308,7 @@ func TestCredential(t *testing.T) {
 	path := "GET /v2/clusters/" + clusterID + "/downloads/credentials"
 	p := f.plane(t)
 	f.on(path, answering(with(503, ""), func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("apiVersion: v1\n")) }))
-	data, err := p.Credential(t.Context(), clusterID, "kubeconfig")
-	if err != nil || string(data) != "apiVersion: v1\n" {
-		t.Errorf("got %q, %v", data, err)
-	}
+	check.Equal(t, string(must.Get(p.Credential(t.Context(), clusterID, "kubeconfig"))(t)), "apiVersion: v1\n")
 	if c := f.took()[1]; c.query != "file_name=kubeconfig" || !strings.Contains(c.header.Get("Accept"), "octet-stream") {
 		t.Errorf("asked %+v", c)
 	}

@@ -52,9 +52,7 @@ func (s setUp) carryOut(t *testing.T, plan model.Plan) []model.Kind {
 	t.Helper()
 	var done []model.Kind
 	for _, action := range plan.Actions {
-		if err := s.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatalf("%s: %v", action.Key, err)
-		}
+		must.Do(t, s.Act(t.Context(), s.desired, action), action.Key)
 		done = append(done, action.Kind)
 	}
 	return done

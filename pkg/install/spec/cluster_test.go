@@ -142,10 +142,7 @@ func TestInstallConfigOverrides(t *testing.T) {
 				text = edit{vips, vips + "    mtu: 1400\n"}.apply(t, text)
 			}
 			cluster := must.Get(parse(t, text, nil))(t)
-			got, err := cluster.InstallConfigOverrides()
-			if err != nil || got != c.want {
-				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
-			}
+			check.Equal(t, must.Get(cluster.InstallConfigOverrides())(t), c.want)
 		})
 	}
 }
@@ -202,10 +199,7 @@ func TestDiscoveryIgnition(t *testing.T) {
 			cluster := must.Get(parse(t, edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good), map[string]string{
 				"d.ign": `{"ignition":{"version":"3.2.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`,
 			}))(t)
-			got, err := cluster.DiscoveryIgnition()
-			if err != nil || got != c.want {
-				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
-			}
+			check.Equal(t, must.Get(cluster.DiscoveryIgnition())(t), c.want)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -54,12 +55,8 @@ func TestExamplesLoad(t *testing.T) {
 					t.Errorf("host %s has a network without interfaces", host.Name)
 				}
 			}
-			if _, err := c.InstallConfigOverrides(); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.DiscoveryIgnition(); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(c.InstallConfigOverrides()))
+			check.Do(t, check.Err(c.DiscoveryIgnition()))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
@@ -30,9 +31,7 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("of any kind: %v; a Cluster: %v", err, strict)
 		}
 		if err == nil {
-			if _, err := c.AddedTo(Target{Name: "lab", Arch: Multi}); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(c.AddedTo(Target{Name: "lab", Arch: Multi})))
 			for i := range c.Spec.Hosts {
 				c.StaticNetwork(&c.Spec.Hosts[i])
 			}

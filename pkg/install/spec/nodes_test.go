@@ -85,10 +85,7 @@ func TestNodesLeanOn(t *testing.T) {
   overrides: {infraEnv: {a: b}, host: {c: d}}
 `, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes)))(t)
 	s := c.Spec
-	ignition, err := c.DiscoveryIgnition()
-	if err != nil || !strings.Contains(ignition, "registries.conf") {
-		t.Errorf("the mirrors are not in the discovery Ignition: %v %s", err, ignition)
-	}
+	check.Contains(t, must.Get(c.DiscoveryIgnition())(t), "registries.conf", "the mirrors are not in the discovery Ignition")
 	if c.PullSecret().Reveal() != goodPullSecret || c.SSHKey() == "" || s.Proxy.HTTP == "" || s.Boot.Image != ImageMinimal || s.InfraEnv.Ref != "pool" ||
 		len(s.Discovery.KernelArgs) != 1 || s.Overrides.InfraEnv["a"] != "b" || s.Overrides.Host["c"] != "d" || len(s.Network.NTP) != 1 || s.Network.Defaults.Gateway == "" {
 		t.Errorf("something is lost of %+v", s)
@@ -205,9 +202,7 @@ func TestRefusesNodes(t *testing.T) {
 
 // TestOneAddressOfItsOwn: an address of the host's own network may be said again.
 func TestOneAddressOfItsOwn(t *testing.T) {
-	if _, err := parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes)); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes))))
 	_, err := parse(t, edit{more, "    addresses: [192.168.10.5]\n"}.apply(t, good), nil)
 	check.Says(t, err, "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already", "of a Cluster")
 }
@@ -270,9 +265,7 @@ func TestAddedTo(t *testing.T) {
 		})
 	}
 	c := must.Get(parse(t, good, nil))(t)
-	if same, err := c.AddedTo(Target{Name: "other"}); err != nil || same != c {
-		t.Errorf("a Cluster became %+v, %v", same, err)
-	}
+	check.Equal(t, must.Get(c.AddedTo(Target{Name: "other"}))(t), c, "a Cluster became")
 }
 
 // said is how a person says a single host by flags.

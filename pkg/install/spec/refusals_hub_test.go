@@ -85,8 +85,6 @@ func TestImportedCluster(t *testing.T) {
 func TestHintsOfOaictl(t *testing.T) {
 	for _, hints := range []string{`wwnWithExtension: "0x5001b448b1a00002"`, `wwn: "5001B448B1A00003"`, `deviceName: /dev/disk/by-id/a`} {
 		text := strings.Replace(imported, "net: {ip: 192.168.10.20/24}", "disk: {hints: {"+hints+"}}", 1)
-		if _, err := parse(t, text, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"}); err != nil {
-			t.Errorf("%s: %v", hints, err)
-		}
+		check.Do(t, check.Err(parse(t, text, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"})), hints)
 	}
 }

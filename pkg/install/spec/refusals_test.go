@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"slices"
 	"strings"
@@ -241,9 +242,7 @@ func TestTakesNetworksOfOVN(t *testing.T) {
 		"before the larger one": {machine, machine + "    service: [169.254.64.0/18]\n", "4.20", "4.16"},
 		"OpenShiftSDN":          append(slices.Clone(nodes), "4.20", "4.11"),
 	} {
-		if _, err := parse(t, e.apply(t, good), nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.Do(t, check.Err(parse(t, e.apply(t, good), nil)), name)
 	}
 }
 
@@ -267,9 +266,7 @@ func TestRefusesVIPs(t *testing.T) {
 
 func TestTakesVersions(t *testing.T) {
 	for _, version := range []string{"4.8", "4.20.3", "4.22.0-rc.4", "4.20.33-multi", "4.21-multi", "4.22.0-0.nightly-2026-05-01-101010", "4.23", "5.0", "5.0.0-rc.3", "5.1.12"} {
-		if _, err := parse(t, edit{"4.20", version}.apply(t, good), nil); err != nil {
-			t.Errorf("%s: %v", version, err)
-		}
+		check.Do(t, check.Err(parse(t, edit{"4.20", version}.apply(t, good), nil)), version)
 	}
 }
 

@@ -161,9 +161,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		if err := d.Write(t.Context(), c); !apierrors.IsConflict(err) {
 			t.Errorf("the error is %v", err)
 		}
-		if d, err := turn(t, c, next); err != nil || d.Verdict != model.VerdictWorking {
-			t.Errorf("the next time it is %+v, %v", d, err)
-		}
+		check.Equal(t, must.Get(turn(t, c, next))(t).Verdict, model.VerdictWorking, "the next time it is")
 		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.version.Asked) != fmt.Sprint(desiredUpdate{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {
 			t.Errorf("asked for is %+v, %v", s.version.Asked, err)
 		}

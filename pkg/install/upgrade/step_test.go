@@ -294,10 +294,7 @@ func TestWrite(t *testing.T) {
 			w := newWorkload(t, append(acks, object(t, theVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
 			for _, phase := range []model.Verdict{model.VerdictWorking, model.VerdictWorking, model.VerdictWaiting} {
-				d, err := turn(t, w, want)
-				if err != nil || d.Verdict != phase {
-					t.Errorf("it is %+v, %v", d, err)
-				}
+				check.Equal(t, must.Get(turn(t, w, want))(t).Verdict, phase)
 			}
 			got, err := readData(t.Context(), w, ackNamespace, ackName)
 			if err != nil || got["ack-4.19-a"] != "true" || len(acks) > 0 && got["ack-4.18-x"] != "true" {

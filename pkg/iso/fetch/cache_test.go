@@ -164,9 +164,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	if third.Path == first.Path {
 		t.Error("new content under the old name")
 	}
-	if _, err := os.Stat(first.Path); err != nil {
-		t.Errorf("content in use is gone: %v", err)
-	}
+	check.Do(t, check.Err(os.Stat(first.Path)), "content in use is gone")
 }
 
 // TestSameContentByTwoURLs keeps the file that is there: another process may have opened it, and open it again by its
@@ -398,9 +396,7 @@ func TestBadSources(t *testing.T) {
 	local := filepath.Join(dir, "base.iso")
 	must.Do(t, os.WriteFile(local, []byte("x"), 0o600))
 	for _, location := range []string{local, "file://" + local} {
-		if file, err := c.Get(t.Context(), fetch.Source{Location: location}, nil); err != nil || file.Path != local {
-			t.Errorf("%s: %v, %v", location, file, err)
-		}
+		check.Equal(t, must.Get(c.Get(t.Context(), fetch.Source{Location: location}, nil))(t).Path, local, location)
 	}
 }
 
@@ -426,10 +422,7 @@ func TestVersions(t *testing.T) {
 		t.Helper()
 		file := must.Get(cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil))(t)
 		defer file.Close()
-		info, err := os.Stat(file.Path)
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(file.Path))(t).Mode().Perm(), 0o600)
 		return file.SHA256
 	}
 	first := get("one")

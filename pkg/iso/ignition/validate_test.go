@@ -184,18 +184,13 @@ func TestMerge(t *testing.T) {
 func TestMergeKeepsEachSpecification(t *testing.T) {
 	for minor := range 7 {
 		version := fmt.Sprintf("3.%d.0", minor)
-		merged, err := ignition.Merge([]byte(`{"ignition":{"version":"3.0.0"}}`), []byte(`{"ignition":{"version":"`+version+`"}}`))
-		if err != nil || !strings.Contains(string(merged), `"version":"`+version+`"`) {
-			t.Errorf("%s: %s, %v", version, merged, err)
-		}
+		check.Contains(t, string(must.Get(ignition.Merge([]byte(`{"ignition":{"version":"3.0.0"}}`), []byte(`{"ignition":{"version":"`+version+`"}}`)))(t)), `"version":"`+version+`"`, version)
 	}
 }
 
 func TestMergeOfOneIsThatOne(t *testing.T) {
 	config := " {\"ignition\" : {\"version\":\"3.1.0\"}, \"unknown\": 1}\n"
-	if got, err := ignition.Merge([]byte(config)); err != nil || string(got) != config {
-		t.Errorf("%q, %v", got, err)
-	}
+	check.Equal(t, string(must.Get(ignition.Merge([]byte(config)))(t)), config)
 }
 
 // What is in order apart need not be together: the later content does not have the
@@ -329,7 +324,5 @@ func TestManyErrors(t *testing.T) {
 	if len(r.Entries) < 300 || len(lines) != 101 || !strings.HasSuffix(lines[100], fmt.Sprintf("some.ign: %d more problems are not shown", len(r.Entries)-100)) {
 		t.Errorf("%d entries in %d lines: %s", len(r.Entries), len(lines), lines[len(lines)-1])
 	}
-	if _, err := ignition.Validate("text.ign", []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "/a", "contents": {"source": "data:,`+strings.Repeat(",", 20_000)+`"}}]}}`)); err != nil {
-		t.Errorf("what stands in texts counts: %v", err)
-	}
+	check.Do(t, check.Err(ignition.Validate("text.ign", []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "/a", "contents": {"source": "data:,`+strings.Repeat(",", 20_000)+`"}}]}}`))), "what stands in texts counts")
 }

@@ -260,9 +260,7 @@ func TestBenchmarkServer(t *testing.T) {
 	})
 	plain, ssl := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	fmt.Fprintln(os.Stdout, plain.URL, ssl.URL)
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(io.Copy(io.Discard, os.Stdin)))
 	plain.CloseClientConnections()
 	ssl.CloseClientConnections()
 }

@@ -52,9 +52,7 @@ func TestPublish(t *testing.T) {
 					t.Errorf("got %v, want %v", err, test.err)
 				}
 				s.discard()
-				if got, err := os.ReadFile(target); err != nil || string(got) != test.want {
-					t.Errorf("the file holds %q, %v", got, err)
-				}
+				check.Equal(t, string(must.Get(os.ReadFile(target))(t)), test.want, "the file holds")
 				entries, err := os.ReadDir(dir)
 				if err != nil || len(entries) != 1 {
 					t.Errorf("%v, %v", entries, err)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -55,9 +56,7 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	m.Overlay(100, []byte("again"))
-	if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true, Mode: 0o640}); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true, Mode: 0o640})))
 	if got, err := os.ReadFile(path); err != nil || string(got[100:105]) != "again" {
 		t.Errorf("overwritten: %q, %v", got[100:105], err)
 	}
@@ -116,9 +115,7 @@ func TestSymbolicLinkIsFollowed(t *testing.T) {
 		t.Skipf("this file system makes no such links: %v", err)
 	}
 	must.Get(overlay.Bytes([]byte("after")).WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}))(t)
-	if got, err := os.ReadFile(real); err != nil || string(got) != "after" {
-		t.Errorf("%q, %v", got, err)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(real))(t)), "after")
 	onlyFiles(t, dir, "real", "link")
 }
 
@@ -133,9 +130,7 @@ func TestCancelledWrite(t *testing.T) {
 	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "before" {
-		t.Errorf("the file that was there holds %q, %v", got, err)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(path))(t)), "before", "the file that was there holds")
 	onlyFiles(t, dir, "out")
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -60,10 +61,7 @@ func TestResolveDisk(t *testing.T) {
 }
 
 func TestResolveKeep(t *testing.T) {
-	ids, err := resolveKeep([]string{"/dev/sdb", "/dev/disk/by-id/wwn-0x5000a"}, disks())
-	if err != nil || !slices.Equal(ids, []string{"id-a", "id-b"}) {
-		t.Errorf("ids %v (%v)", ids, err)
-	}
+	check.Slice(t, must.Get(resolveKeep([]string{"/dev/sdb", "/dev/disk/by-id/wwn-0x5000a"}, disks()))(t), []string{"id-a", "id-b"}, "ids")
 	if _, err := resolveKeep([]string{"/dev/sdx"}, disks()); err == nil {
 		t.Error("a disk that does not exist is kept without a word")
 	}
@@ -79,9 +77,7 @@ func TestKeepsAllOfAMultipathDisk(t *testing.T) {
 			t.Errorf("%s: ids %v (%v)", name, ids, err)
 		}
 	}
-	if ids, err := resolveKeep([]string{"/dev/sda", "/dev/disk/by-path/pci-1"}, lun); err != nil || !slices.Equal(ids, []string{"id-a"}) {
-		t.Errorf("two names of a disk: ids %v (%v)", ids, err)
-	}
+	check.Slice(t, must.Get(resolveKeep([]string{"/dev/sda", "/dev/disk/by-path/pci-1"}, lun))(t), []string{"id-a"}, "two names of a disk: ids")
 }
 
 func TestIdentifies(t *testing.T) {

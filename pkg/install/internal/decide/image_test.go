@@ -436,10 +436,7 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	c := wide()
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Rest(t)
-	plans, err := infraenv.Plans(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plans := must.Get(infraenv.Plans(c, nil))(t)
 	if got := w.Count(model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, len(plans))
 	}

@@ -328,9 +328,7 @@ func TestEndEjects(t *testing.T) {
 		x := r.Boxes["cp-0"]
 		x.Power, x.Media, x.Once = model.PowerIsOn, decidetest.ImageOf("cp-0"), true
 		r.Observed.Cluster.State = state
-		if err := r.Settle(); err != nil {
-			t.Fatalf("%s: %v", state, err)
-		}
+		must.Do(t, r.Settle(), state)
 		if x.Media != "" || x.Once {
 			t.Errorf("%s: %+v", state, *x)
 		}

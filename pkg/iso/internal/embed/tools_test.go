@@ -61,11 +61,7 @@ func shell(t *testing.T, in []byte, command string) []byte {
 	t.Helper()
 	c := exec.Command("sh", "-c", command)
 	c.Stdin = bytes.NewReader(in)
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	return out
+	return must.Get(c.Output())(t, command)
 }
 
 func TestUnpackFollowsHardLinks(t *testing.T) {

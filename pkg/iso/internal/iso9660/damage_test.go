@@ -169,9 +169,7 @@ func TestRecordsRefuseLengths(t *testing.T) {
 			for pos := 0; pos < len(dir); pos += n {
 				dir[pos] = n
 			}
-			if err := records(dir, 0, func(record) error { return nil }); err != nil {
-				t.Fatalf("sound records: %v", err)
-			}
+			must.Do(t, records(dir, 0, func(record) error { return nil }), "sound records")
 			dir[at] = n + 2
 			if err := records(dir, 0, func(record) error { return nil }); err == nil || !strings.Contains(err.Error(), "impossible length of 66") {
 				t.Errorf("got %v, want an error about its length", err)

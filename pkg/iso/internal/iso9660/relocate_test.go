@@ -22,10 +22,7 @@ func grow(t *testing.T, image, name string, content []byte) {
 	v, _ := open(t, image)
 	f := must.Get(v.Find(name))(t)
 	offset, size := v.RoomFor(int64(len(content)))
-	patches, err := v.Relocate(f, offset, int64(len(content)), size)
-	if err != nil {
-		t.Fatalf("Relocate: %v", err)
-	}
+	patches := must.Get(v.Relocate(f, offset, int64(len(content)), size))(t, "Relocate")
 	out := must.Get(os.OpenFile(image, os.O_WRONLY, 0))(t)
 	defer out.Close()
 	must.Do(t, out.Truncate(size))
@@ -57,9 +54,7 @@ func TestRelocateEveryLayout(t *testing.T) {
 			if !bytes.Equal(got, bigContent()) {
 				t.Error("the moved file has other content")
 			}
-			if err := after.Walk(func(File) error { return nil }); err != nil {
-				t.Errorf("Walk: %v", err)
-			}
+			check.Do(t, after.Walk(func(File) error { return nil }), "Walk")
 			if after.Sectors*SectorSize != after.Size {
 				t.Errorf("the volume has %d sectors, the image %d bytes", after.Sectors, after.Size)
 			}

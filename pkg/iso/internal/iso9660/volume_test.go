@@ -22,10 +22,7 @@ func open(t testing.TB, path string) (*Volume, *os.File) {
 	f := must.Get(os.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
 	st := must.Get(f.Stat())(t)
-	v, err := Read(f, st.Size())
-	if err != nil {
-		t.Fatalf("Read: %v", err)
-	}
+	v := must.Get(Read(f, st.Size()))(t, "Read")
 	return v, f
 }
 
@@ -155,13 +152,10 @@ func TestWalkFindsEveryFile(t *testing.T) {
 func walk(t *testing.T, v *Volume) []string {
 	t.Helper()
 	var paths []string
-	err := v.Walk(func(f File) error {
+	must.Do(t, v.Walk(func(f File) error {
 		paths = append(paths, f.Path)
 		return nil
-	})
-	if err != nil {
-		t.Fatalf("Walk: %v", err)
-	}
+	}), "Walk")
 	return paths
 }
 

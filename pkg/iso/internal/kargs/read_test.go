@@ -148,10 +148,7 @@ func TestTheKernelsOwnLimit(t *testing.T) {
 	im := newImage()
 	im.files["EFI/redhat/grub.cfg"] = [2]int64{0, 60_000}
 	im.json = `{"size":5000,"files":[{"path":"EFI/redhat/grub.cfg","offset":0}]}`
-	a, err := im.read()
-	if err != nil || a.Limit != 2047 {
-		t.Errorf("limit %d, %v", a.Limit, err)
-	}
+	check.Equal(t, must.Get(im.read())(t).Limit, 2047, "limit")
 }
 
 func FuzzRead(f *testing.F) {

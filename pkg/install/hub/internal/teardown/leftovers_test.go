@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -190,9 +191,7 @@ func TestPreserve(t *testing.T) {
 				there = append(there, made)
 			}
 			w, client, _ := onHub(t, there...)
-			if err := w.preserve(t.Context(), cd); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Do(t, w.preserve(t.Context(), cd), name)
 			if got := preserved(t, client); got != want {
 				t.Errorf("%s: preserved %v, after %v", name, got, before)
 			}

@@ -99,9 +99,7 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	if err := w.gone(t.Context(), before); err != nil {
-		t.Errorf("the one before: %v", err)
-	}
+	check.Do(t, w.gone(t.Context(), before), "the one before")
 	if err := w.gone(t.Context(), again); model.CodeOf(err) != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}

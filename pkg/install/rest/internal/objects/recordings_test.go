@@ -101,9 +101,7 @@ func (r *reader) cluster(data json.RawMessage) {
 		ValidationsInfo string            `json:"validations_info"`
 		Hosts           []json.RawMessage `json:"hosts"`
 	}
-	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
-		r.Fatalf("cluster: %v", err)
-	}
+	must.Do(r, errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)), "cluster")
 	c := r.tables.ClusterOf(&wire, "")
 	if c.State == model.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
 		r.Errorf("cluster read as %+v", c)
@@ -126,9 +124,7 @@ func (r *reader) host(data json.RawMessage) {
 			Stage string `json:"current_stage"`
 		} `json:"progress"`
 	}
-	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
-		r.Fatalf("host: %v", err)
-	}
+	must.Do(r, errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)), "host")
 	h := r.tables.HostOf(&wire)
 	if h.State == model.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
 		r.Errorf("host read as %+v", h)
@@ -145,9 +141,7 @@ func (r *reader) host(data json.RawMessage) {
 func (r *reader) infraEnv(data json.RawMessage) {
 	r.counts["infra-env"]++
 	var wire InfraEnv
-	if err := json.Unmarshal(data, &wire); err != nil {
-		r.Fatalf("infra-env: %v", err)
-	}
+	must.Do(r, json.Unmarshal(data, &wire), "infra-env")
 	e := r.tables.InfraEnvOf(&wire)
 	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != model.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
 		r.Errorf("infra-env read as %+v", e)
