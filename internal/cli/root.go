@@ -161,7 +161,7 @@ func exit(ctx context.Context, a *app.App, command *cobra.Command, err error) in
 // nextOf is the error's advice, or the explanation of the first field that is wrong.
 func nextOf(err error) model.Advice {
 	problems, is := errors.AsType[*spec.Problems](err)
-	if next := model.NextOf(err); next != "" || !is {
+	if next := model.FaultOf(err).Next; next != "" || !is {
 		return next
 	}
 	for _, p := range problems.List {

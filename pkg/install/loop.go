@@ -269,11 +269,11 @@ func (l *Loop) one(ctx context.Context, look Look, a model.Action) error {
 	}
 	if err != nil {
 		event.State, event.Severity = "failed", model.SeverityWarning
-		if model.ForGood(err) {
+		if model.FaultOf(err).ForGood() {
 			event.Severity = model.SeverityError
 		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.Task(), err)
-		event.Next = model.NextOf(err)
+		event.Next = model.FaultOf(err).Next
 	}
 	l.mu.Lock()
 	l.memory.Note(a, err, l.now())

@@ -6,19 +6,21 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
 // machines are the options for a file whose machines boot through their BMCs,
 // none for others.
-func (x *site) machines(t testing.TB, plane install.Backend) []install.Option {
+func (x *site) machines(t testing.TB, plane install.Backend) []install.Config {
 	t.Helper()
 	proxy := x.service.BMCProxy()
 	if proxy == "" {
 		return nil
 	}
-	through := must.Get(url.Parse(proxy))(t)
-	return []install.Option{fixture.WithMachines(t, plane, x.cluster, through, x.time)}
+	through, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []install.Config{fixture.WithMachines(t, plane, x.cluster, through, x.time)}
 }

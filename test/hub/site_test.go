@@ -15,9 +15,7 @@ import (
 	kube "k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -95,18 +93,26 @@ func (b backend) open(t testing.TB, s setup) *site {
 			x.server = server.Start(t)
 		}
 		x.kube, x.namespace = x.server.Config, x.server.Namespace(t)
-		client := must.Get(dynamic.NewForConfig(x.server.Config))(t)
+		client, err := dynamic.NewForConfig(x.server.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
 		x.client = client
 		fixture.OfferReleases(t, x.client)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	service := must.Get(simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub, Joins: s.joins}))(t)
+	service, err := simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub, Joins: s.joins})
+	if err != nil {
+		t.Fatal(err)
+	}
 	x.service = service
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		check.Do(t, service.Close(), "the simulator")
+		if err := service.Close(); err != nil {
+			t.Errorf("the simulator: %v", err)
+		}
 	})
 	if b.hub && !s.absent {
 		c := s.operator
@@ -144,10 +150,14 @@ func (x *site) plane(t testing.TB) install.Backend {
 	if !x.hub {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		t.Cleanup(transport.CloseIdleConnections)
-		return must.Get(rest.New(rest.Config{
+		plane, err := rest.New(rest.Config{
 			URL: x.service.URL(), Clock: x.time, HTTPClient: &http.Client{Transport: transport},
-			Trace: x.OverREST,
-		}))(t)
+			Trace: x.Note,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plane
 	}
 	return x.planeAs(t, x.kube)
 }
@@ -155,15 +165,18 @@ func (x *site) plane(t testing.TB) install.Backend {
 // planeAs is a plane with the credentials of a user.
 func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
-	plane := must.Get(hubplane.New(hubplane.Config{
+	plane, err := hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
 		Log: func(c install.Call) {
-			x.OverHub(c)
+			x.Note(c)
 			if x.heard != nil {
 				x.heard(c)
 			}
 		},
-	}))(t)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(plane.Close)
 	return plane
 }

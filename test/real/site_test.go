@@ -21,7 +21,6 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -52,7 +51,10 @@ type backend struct {
 // simulated service. The first is what the others are compared with.
 func backends(t testing.TB) []backend {
 	t.Helper()
-	g := must.Get(fromEnvironment())(t)
+	g, err := fromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rest, hub := backend{name: "rest", given: g}, backend{name: "hub", hub: true, hive: true, given: g}
 	switch {
 	case g.service == "":
@@ -111,13 +113,19 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 		x.wire = wire{base: b.service, client: b.given.client, auth: b.auth}
 		x.needs(t, cluster)
 		if b.pullSecret != "" {
-			text := must.Get(os.ReadFile(b.pullSecret))(t)
-			cluster.Spec.PullSecret = spec.SourceOf(spec.NewSecret(string(text)))
+			text, err := os.ReadFile(b.pullSecret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cluster.Spec.PullSecret = spec.NewSecret(string(text)).Source()
 		}
 	}
 	if b.hub {
 		x.namespace = cluster.Metadata.Name
-		client := must.Get(dynamic.NewForConfig(x.kube))(t)
+		client, err := dynamic.NewForConfig(x.kube)
+		if err != nil {
+			t.Fatal(err)
+		}
 		x.client = client
 		x.releases(t)
 	}
@@ -131,7 +139,9 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 func suffix(t testing.TB) string {
 	t.Helper()
 	var random [3]byte
-	must.Get(rand.Read(random[:]))(t)
+	if _, err := rand.Read(random[:]); err != nil {
+		t.Fatal(err)
+	}
 	return "t" + hex.EncodeToString(random[:])
 }
 
@@ -143,7 +153,10 @@ func (b backend) seed(t testing.TB) int64 {
 	if b.simulated() {
 		return 1
 	}
-	n := must.Get(rand.Int(rand.Reader, big.NewInt(1<<40)))(t)
+	n, err := rand.Int(rand.Reader, big.NewInt(1<<40))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return n.Int64()
 }
 
@@ -157,14 +170,23 @@ func (x *site) simulate(t testing.TB) {
 		api := server.Start(t)
 		x.kube, x.kubeconfig = api.Config, api.Kubeconfig(t)
 	}
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	address := "http://" + listener.Addr().String()
 	x.wire = wire{base: address}
-	service := must.Get(simulator.NewService(simulator.ServiceConfig{
+	service, err := simulator.NewService(simulator.ServiceConfig{
 		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub,
-	}, x.callers()))(t)
+	}, x.callers())
+	if err != nil {
+		t.Fatal(err)
+	}
 	if x.hub {
-		token := must.Get(service.Callers().Mint(auth.Grant{Scheme: auth.UserAuth}))(t)
+		token, err := service.Callers().Mint(auth.Grant{Scheme: auth.UserAuth})
+		if err != nil {
+			t.Fatal(err)
+		}
 		x.wire.token = token
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -211,7 +233,10 @@ func (x *site) releases(t testing.TB) {
 		fixture.OfferReleases(t, x.client)
 		return
 	}
-	list := must.Get(sets.List(t.Context(), metav1.ListOptions{}))(t)
+	list, err := sets.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, set := range list.Items {
 		if image, _ := set.Object["spec"].(map[string]any)["releaseImage"].(string); strings.Contains(image, ":"+x.cluster.Spec.OpenShift.Version+".") {
 			return
@@ -230,24 +255,31 @@ func (x *site) plane(t testing.TB) remote {
 			t.Cleanup(transport.CloseIdleConnections)
 			client = &http.Client{Transport: transport}
 		}
-		return must.Get(rest.New(rest.Config{
+		plane, err := rest.New(rest.Config{
 			URL: x.wire.base, Clock: x.time, HTTPClient: client, CAFile: x.caFile, Auth: x.auth,
-			Trace: x.OverREST,
-		}))(t)
+			Trace: x.Note,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plane
 	}
-	plane := must.Get(hubplane.New(hubplane.Config{
+	plane, err := hubplane.New(hubplane.Config{
 		Kube: kube.CopyConfig(x.kube), Clock: x.time, HTTPClient: x.given.client,
-		Log: x.OverHub,
-	}))(t)
+		Log: x.Note,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(plane.Close)
 	return plane
 }
 
 // patience is how long a run may take, and how long it waits for a person: on the clock of the caller, which is slow
 // where the service is real.
-func (x *site) patience() install.Option {
+func (x *site) patience() install.Config {
 	if x.simulated() {
-		return install.WithTimeouts(6*time.Hour, 40*time.Minute)
+		return install.Config{Timeout: 6 * time.Hour, UserTimeout: 40 * time.Minute}
 	}
-	return install.WithTimeouts(20*time.Minute, 2*time.Minute)
+	return install.Config{Timeout: 20 * time.Minute, UserTimeout: 2 * time.Minute}
 }

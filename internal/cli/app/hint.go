@@ -55,7 +55,7 @@ func (a *App) Hint(next model.Advice) string {
 
 // SayNext says what to do about an error that ends nothing, where that is known.
 func (a *App) SayNext(err error) {
-	if next := a.Hint(model.NextOf(err)); next != "" {
+	if next := a.Hint(model.FaultOf(err).Next); next != "" {
 		a.Say("Next: %s", next)
 	}
 }

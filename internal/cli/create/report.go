@@ -105,7 +105,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 	}
 	next := result.Plan.Next
 	if failed != nil {
-		doc.Message, next = app.PlainError(failed), model.NextOf(failed)
+		doc.Message, next = app.PlainError(failed), model.FaultOf(failed).Next
 	}
 	if result.Observed != nil {
 		doc.State = string(model.HostAbsent)

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -20,11 +19,14 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "lab")
 	auth := "dXNlcjpjb3JyZWN0LWhvcnNl" // user:correct-horse
 	pullSecret := "{\"auths\":\n {\"quay.io\":{\"auth\":\"" + auth + "\"}}}\n"
-	log := must.Get(Open(t.Context(), dir, noon, spec.NewSecret(pullSecret), spec.NewSecret("bmc \"pass\"\tword"), spec.NewSecret("abc")))(t)
+	log, err := Open(t.Context(), dir, noon, spec.NewSecret(pullSecret), spec.NewSecret("bmc \"pass\"\tword"), spec.NewSecret("abc"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	token := "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"
 	log.Event(model.Event{Type: model.EventHint, Time: noon(), Host: "cp-0", Message: "auth " + auth + " and correct-horse and bmc \"pass\"\tword", Next: "abc stays"})
 	log.Event(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Message: pullSecret})
-	log.Exchange(rest.Exchange{
+	log.Exchange(install.Call{
 		Method: "GET", URL: "https://x/bytoken/" + token + "/4.20/full.iso?api_key=" + token + "&x=1", Status: 200, Duration: time.Second, Attempt: 2,
 		Error: "Authorization: Bearer abcdefghijkl.mno, password=hunter2hunter2",
 	})
@@ -32,12 +34,17 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 	var none *Log
 	none.Printf("nobody hears")
 	none.Event(model.Event{})
-	must.Do(t, log.Close())
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
 
 	if info, err := os.Stat(log.Path()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	content := must.Get(os.ReadFile(log.Path()))(t)
+	content, err := os.ReadFile(log.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, secret := range []string{auth, "correct-horse", "pass\\\"", token, "c2lnbmF0dXJl", "abcdefghijkl", "hunter2"} {
 		if strings.Contains(string(content), secret) {
 			t.Errorf("the log holds %q:\n%s", secret, content)
@@ -53,11 +60,21 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 func TestLogIsAppendedTo(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, Name)
-	must.Do(t, os.WriteFile(path, []byte("before\n"), 0o644))
-	log := must.Get(Open(t.Context(), dir, noon))(t)
+	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := Open(t.Context(), dir, noon)
+	if err != nil {
+		t.Fatal(err)
+	}
 	log.Printf("after")
-	must.Do(t, log.Close())
-	content := must.Get(os.ReadFile(path))(t)
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
@@ -68,7 +85,9 @@ func TestLogIsAppendedTo(t *testing.T) {
 
 func TestOpenSaysWhatFailed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	must.Do(t, os.WriteFile(file, nil, 0o600))
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := Open(t.Context(), filepath.Join(file, "below"), noon); err == nil {
 		t.Error("a folder below a file was accepted")
 	}
@@ -95,7 +114,10 @@ func FuzzRedact(f *testing.F) {
 // no reason to say that its log cannot be written.
 func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 	dir := t.TempDir()
-	log := must.Get(Open(t.Context(), dir, time.Now))(t)
+	log, err := Open(t.Context(), dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
 	log.OnFailure(func(err error) { t.Errorf("told of a failure: %v", err) })
 	var late sync.WaitGroup
 	for range 4 {
@@ -106,7 +128,9 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 		})
 	}
 	log.Printf("the last line")
-	must.Do(t, log.Close())
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
 	log.Printf("too late")
 	late.Wait()
 	text, err := os.ReadFile(filepath.Join(dir, Name))
@@ -120,8 +144,12 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other")
-	must.Do(t, os.WriteFile(other, []byte("theirs"), 0o644))
-	must.Do(t, os.Symlink(other, filepath.Join(dir, Name)))
+	if err := os.WriteFile(other, []byte("theirs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, filepath.Join(dir, Name)); err != nil {
+		t.Fatal(err)
+	}
 	log, err := Open(t.Context(), dir, time.Now)
 	if err == nil {
 		_ = log.Close()

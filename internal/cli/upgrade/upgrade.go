@@ -71,7 +71,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	}
 	o.found = found
 	o.plane = o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
-	o.client = service.With(install.WithNodes(o.plane))
+	o.client = service.With(install.Config{Nodes: o.plane})
 	if o.To == "" {
 		return o.show(ctx)
 	}
@@ -80,7 +80,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	code := int(app.CodeOf(failed))
 	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
-		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.NextOf(failed)
+		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.FaultOf(failed).Next
 	}
 	o.tell(end)
 	o.shown.Close()

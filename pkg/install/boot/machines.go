@@ -195,7 +195,7 @@ func (m *Machines) Act(ctx context.Context, desired *model.Desired, observed *mo
 	m.discovery.update(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.FaultOf(err).Next != "" {
 		return err
 	}
 	return &model.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}

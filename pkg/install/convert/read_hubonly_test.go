@@ -68,7 +68,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 	check.Equal(t, after.Spec.Discovery.OSVersion, before.Spec.Discovery.OSVersion, "the live system is of")
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
-	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.WriteOptions{Secrets: true})
+	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.Options{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				check.Equal(t, twice(reads), "", "asks twice for")
 				return
 			}
-			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
+			if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
 				t.Errorf("ends with %v", err)
 			}
 			if len(writes) > 0 {
@@ -132,7 +132,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 				must.Get(send(nil, "another run's"))(t)
 			}
 			_, err = send(live, "ours")
-			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+			if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
 			left, err := s.client(kube.ConfigMaps).Get(t.Context(), "settings", metav1.GetOptions{})

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
@@ -80,19 +79,27 @@ func (s *stage) create(t *testing.T, group, version, kind, name string, fields m
 	u.SetAPIVersion(strings.TrimPrefix(group+"/"+version, "/"))
 	u.SetKind(kind)
 	u.SetName(name)
-	must.Get(s.admin.Resource(resource).Namespace(s.config.Namespace).Create(t.Context(), u, metav1.CreateOptions{}))(t)
+	if _, err := s.admin.Resource(resource).Namespace(s.config.Namespace).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *stage) plane(t *testing.T) *hub.Plane {
 	t.Helper()
-	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
+	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(plane.Close)
 	return plane
 }
 
 func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
-	list := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{}))(t)
+	list, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return list.Items
 }
 
@@ -123,14 +130,16 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			if err := s.plane(t).DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, test.options); err != nil {
-				t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+				t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 			}
 			if n := log.count(givenBack); n != test.back {
 				t.Errorf("%d machines were given back", n)
 			}
 			end := s.clock.Now().Add(time.Hour)
 			for len(s.agents(t)) > test.back && s.clock.Now().Before(end) { // they go a moment after the cluster
-				must.Do(t, s.clock.Sleep(t.Context(), time.Second))
+				if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if left := s.agents(t); len(left) != test.back {
 				t.Errorf("%d Agents are left", len(left))
@@ -146,9 +155,13 @@ func TestDeletedByOthers(t *testing.T) {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
 	deployments := s.admin.Resource(hubapi.Resource(hubapi.KindClusterDeployment)).Namespace(s.config.Namespace)
-	must.Do(t, deployments.Delete(t.Context(), desired.Spec.Metadata.Name, metav1.DeleteOptions{}))
+	if err := deployments.Delete(t.Context(), desired.Spec.Metadata.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	for end := s.clock.Now().Add(time.Hour); len(s.agents(t)) > 0 && s.clock.Now().Before(end); {
-		must.Do(t, s.clock.Sleep(t.Context(), time.Second))
+		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if left := s.agents(t); len(left) > 0 || log.count(givenBack) > 0 {
 		t.Errorf("%d Agents are left, %d machines were given back", len(left), log.count(givenBack))
@@ -161,11 +174,13 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	s, desired, log := poolStage(t)
 	desired.Spec.Spec.Hold = true
 	plane := s.plane(t)
-	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: s.clock, Timeout: 4 * time.Hour, UserTimeout: 20 * time.Minute}).Run(t.Context(), desired)
 	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != model.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
-	must.Do(t, plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}))
+	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if left := s.agents(t); len(left) != 1 || log.count(givenBack) != 1 {
 		t.Errorf("%d Agents are left, %d were given back", len(left), log.count(givenBack))
 	}
@@ -184,10 +199,12 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			own := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.CodeOf(err) != model.CodeUsage {
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.FaultOf(err).Code != model.CodeUsage {
 				t.Errorf("returned: %v", err)
 			}
-			must.Do(t, s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}))
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
 			if n := log.count(givenBack); n > 0 {
 				t.Errorf("%d machines were given back", n)
 			}
@@ -213,7 +230,9 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			env := s.config.Namespace + "/" + cluster.Metadata.Name
-			must.Do(t, s.plane(t).DeleteHost(t.Context(), env, s.agents(t)[0].GetName(), test.options))
+			if err := s.plane(t).DeleteHost(t.Context(), env, s.agents(t)[0].GetName(), test.options); err != nil {
+				t.Fatal(err)
+			}
 			if n := log.count(takenOut); n != test.removed {
 				t.Errorf("%d nodes were taken out", n)
 			}
@@ -231,7 +250,9 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	// Until then the operator would put the Secret back.
 	s.waitForState(t, "adding-hosts")
 	config := cluster.Metadata.Name + "-admin-kubeconfig"
-	must.Do(t, s.admin.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}))
+	if err := s.admin.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	agent, why := s.agents(t)[0].GetName(), make(chan string, 100)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -248,7 +269,9 @@ func TestRemoveHostThatHangs(t *testing.T) {
 		}
 	}
 	plane := s.plane(t)
-	must.Do(t, plane.DeleteHost(t.Context(), env, agent, install.DeleteOptions{}))
+	if err := plane.DeleteHost(t.Context(), env, agent, install.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if err := <-gone; err != nil || log.count(takenOut) > 0 {
 		t.Errorf("%v; %d nodes were taken out", err, log.count(takenOut))
 	}
@@ -257,7 +280,10 @@ func TestRemoveHostThatHangs(t *testing.T) {
 // waitForState watches the cluster until the service's own word for its state is this.
 func (s *stage) waitForState(t *testing.T, state string) {
 	t.Helper()
-	installs := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{}))(t)
+	installs, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer installs.Stop()
 	for event := range installs.ResultChan() {
 		if o, ok := event.Object.(*unstructured.Unstructured); ok {
@@ -288,8 +314,10 @@ func TestReturnHost(t *testing.T) {
 	}
 	agents := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace)
 	theirs := []byte(`{"spec": {"nodeLabels": {"rack": "r1"}}}`)
-	must.Get(agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}))(t)
-	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
+	if _, err := agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
+		t.Fatal(err)
+	}
+	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.ScopeNode.Of(host.Hostname)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +328,9 @@ func TestReturnHost(t *testing.T) {
 		if observed, err = plane.Observe(t.Context(), query, nil); err != nil || state == "reclaiming-rebooting" && len(observed.Hosts) > 0 {
 			break
 		}
-		must.Do(t, s.clock.Sleep(t.Context(), time.Second))
+		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming-rebooting" || log.count(givenBack) != 1 {
 		t.Fatalf("it is %s; hosts %+v; given back %d times: %v", state, observed.Hosts, log.count(givenBack), err)

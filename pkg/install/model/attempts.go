@@ -39,7 +39,7 @@ func (m *Memory) refused(a Action, err error, now time.Time) {
 	r.Attempts++
 	wait := backoff(r.Attempts)
 	var fault *Fault
-	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
+	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, FaultOf(err).ForGood()
 	if errors.As(err, &fault) {
 		r.Next, r.Code, wait = string(fault.Next), fault.Code, max(wait, fault.RetryAfter)
 	}
@@ -66,12 +66,6 @@ func with[V any](in map[string]V, key string, value V) map[string]V {
 	}
 	in[key] = value
 	return in
-}
-
-// ForGood says whether the same request would be refused again.
-func ForGood(err error) bool {
-	var fault *Fault
-	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
 }
 
 // Fingerprint is equal for two actions that would write the same.

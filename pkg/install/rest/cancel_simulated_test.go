@@ -9,9 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -76,23 +74,33 @@ func TestCancelledPreparation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
-			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
+			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer func() {
-				check.Do(t, s.Close())
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
 			}()
 			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
 			run := func() (install.Result, error) {
-				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
-				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
+				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
-			if model.CodeOf(err) != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
-				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.CodeOf(err), result.Verdict, wire.installs, err)
+			if model.FaultOf(err).Code != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
+				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.FaultOf(err).Code, result.Verdict, wire.installs, err)
 			}
-			if next := model.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
-			check.Equal(t, result.Observed.Cluster.State, model.ClusterReady, "the cluster is")
+			if result.Observed.Cluster.State != model.ClusterReady {
+				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
+			}
 			result, err = run()
 			if err != nil || result.Verdict != model.VerdictInstalled || wire.installs != 2 {
 				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)

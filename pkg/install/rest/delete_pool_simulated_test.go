@@ -4,9 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -20,16 +18,27 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	t.Parallel()
 	cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
 	cluster.Spec.InfraEnv.Bind = spec.BindLate
-	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
+	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer func() {
-		check.Do(t, s.Close())
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}()
-	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient}))(t)
-	client := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
+	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}
-	found := must.Get(client.FindToDelete(t.Context(), install.Target{Spec: cluster}))(t)
+	found, err := client.FindToDelete(t.Context(), install.Target{Spec: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
 	envs := found.OwnInfraEnvs()
 	if len(envs) != 1 || found.Pool(envs[0]) != 1 {
 		t.Fatalf("InfraEnvs %+v, of which the pool has %d hosts", envs, found.Pool(envs[0]))
@@ -41,7 +50,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if hosts, err := client.ListHosts(t.Context(), envs[0].ID); err != nil || len(hosts) != 1 || hosts[0].ClusterID != "" {
 		t.Errorf("the pool has %+v: %v", hosts, err)
 	}
-	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.CodeOf(err) != model.CodeNotFound {
+	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.FaultOf(err).Code != model.CodeNotFound {
 		t.Errorf("the cluster: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -47,21 +46,33 @@ func addToImported(t *testing.T, options model.Options) {
 	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
-	cluster := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env))(t)
+	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env)
+	if err != nil {
+		t.Fatal(err)
+	}
 	clock := clock.Scaled(1200)
-	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster}))(t)
+	service, err := simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { _ = service.Close() })
 	count := &wireCount{}
 	plane := func() *rest.Plane {
-		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: count}, Clock: clock}))(t)
+		p, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: count}, Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
 	broken := rest.Import{Name: "old", APIName: "api.old.example.com", OpenShiftID: cluster.Spec.Import.ClusterID}
-	must.Do(t, plane().ImportCluster(t.Context(), broken))
+	if err := plane().ImportCluster(t.Context(), broken); err != nil {
+		t.Fatal(err)
+	}
 	count.take()
 	desired := &model.Desired{Spec: cluster, Options: options}
-	result, err := install.New(plane(), install.WithClock(clock), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
+	result, err := install.New(plane(), install.Config{Clock: clock, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	slices.Sort(result.Plan.Added)
 	if result.Verdict != model.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
@@ -81,7 +92,9 @@ func addToImported(t *testing.T, options model.Options) {
 		t.Errorf("clusters %+v: %v", found, err)
 	}
 	count.take()
-	must.Get(install.New(plane(), install.WithClock(clock)).Run(t.Context(), desired))(t)
+	if _, err := install.New(plane(), install.Config{Clock: clock}).Run(t.Context(), desired); err != nil {
+		t.Fatal(err)
+	}
 	if _, writes, _ := count.take(); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}

@@ -27,7 +27,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	wire := &wireCount{}
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 	desired := &model.Desired{Spec: cluster}
-	result, err := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{})).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}}).Run(t.Context(), desired)
 	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)
 	}

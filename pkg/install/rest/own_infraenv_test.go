@@ -31,9 +31,9 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 		t.Helper()
 		plane := must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 		wire.take()
-		result, err := install.New(plane, install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
+		result, err := install.New(plane, install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.FaultOf(err).Next)
 		}
 		for i := range cluster.Spec.Hosts {
 			want := &cluster.Spec.Hosts[i]

@@ -19,7 +19,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -43,8 +42,8 @@ type Config struct {
 	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
 	// made of.
 	Clock     install.Clock
-	UserAgent string         // sent with every request
-	Trace     func(Exchange) // called with every exchange, which holds no secret
+	UserAgent string             // sent with every request
+	Trace     func(install.Call) // called with every exchange, which holds no secret
 	// PollsPerMinute and PollBurst bound what observing costs: so many
 	// requests a minute of the service's time, and so many more while things
 	// happen. Zero: 12 and 100.
@@ -77,7 +76,7 @@ func New(config Config) (*Plane, error) {
 	tables := objects.NewTables()
 	var trace func(transport.Exchange)
 	if config.Trace != nil {
-		trace = func(e transport.Exchange) { config.Trace(Exchange(e)) }
+		trace = func(e transport.Exchange) { config.Trace(install.Call(e)) }
 	}
 	conn, err := transport.Connect(transport.Options{
 		URL: config.URL, Client: config.HTTPClient, CAFile: config.CAFile, Insecure: config.Insecure,
@@ -97,17 +96,6 @@ func (p *Plane) over(conn *transport.Connection) *Plane { return &Plane{shared: 
 
 // URL is the service's address, without what may be secret in it.
 func (p *Plane) URL() string { return p.conn.URL() }
-
-// Exchange is one request and its answer, for a debug log. It holds no secret: no body, no header, and the URL without
-// tokens.
-type Exchange struct {
-	Method   string
-	URL      string
-	Status   int // 0: there was no answer
-	Duration time.Duration
-	Attempt  int // 1 for the first
-	Error    string
-}
 
 // TokenSource authorises requests.
 type TokenSource interface {
@@ -143,7 +131,7 @@ type Exchanger struct {
 
 // Authorise makes a token source of what the user gave. The clock and the
 // client of exchange are used where tokens have to be exchanged.
-func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
+func (c Credentials) Authorise(exchange Exchanger) (TokenSource, error) {
 	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: exchange.Client, Clock: clock.Of(exchange.Clock), CAFile: exchange.CAFile})
 }
 

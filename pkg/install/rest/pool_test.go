@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -32,7 +30,10 @@ func TestPool(t *testing.T) {
 		reply(out, 200, "{}")
 	})
 	w.took()
-	must.Do(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.HostScope("cp-0")}))
+	err := p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.ScopeHost.Of("cp-0")})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if calls := w.took(); len(calls) != 1 || calls[0].body != `{"cluster_id":"`+clusterID+`"}`+"\n" {
 		t.Errorf("got %v", calls)
 	}
@@ -77,7 +78,9 @@ func TestPoolOfSeveralClusters(t *testing.T) {
 			t.Errorf("%s cannot be recognised", h.ID)
 		}
 	}
-	check.Slice(t, got, [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}, "elsewhere")
+	if want := [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}; !slices.Equal(got, want) {
+		t.Errorf("elsewhere %v, want %v", got, want)
+	}
 	if len(o.Hosts) != 2 {
 		t.Errorf("hosts %+v", o.Hosts)
 	}
@@ -212,7 +215,7 @@ func TestReturnHost(t *testing.T) {
 	w := newWorld(t, 0)
 	unbind := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0) + "/actions/unbind"
 	w.on("POST "+unbind, func(out http.ResponseWriter, _ *http.Request) { reply(out, 200, "{}") })
-	err := w.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.ReturnHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "w-0", Scope: model.NodeScope("w-0")})
+	err := w.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.ReturnHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "w-0", Scope: model.ScopeNode.Of("w-0")})
 	if calls := w.took(); err != nil || len(calls) != 1 || !strings.HasSuffix(calls[0].path, unbind) {
 		t.Errorf("%v: %v", calls, err)
 	}

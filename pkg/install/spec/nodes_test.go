@@ -9,8 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -43,7 +41,10 @@ func parseAny(t *testing.T, text string) (*Cluster, error) {
 
 // TestNodes: a document of kind Nodes becomes a cluster with only what is added, with the places of its fields.
 func TestNodes(t *testing.T) {
-	c := must.Get(parseAny(t, nodes))(t)
+	c, err := parseAny(t, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := []any{c.Existing(), c.OnlyAdds(), c.Imported(), c.Kind, c.Metadata.Name, c.SingleNode(), c.ControlPlaneCount(), c.ArbiterCount(), c.WorkerCount(), c.AtInstall() == c, c.Spec.Boot.Method, c.Spec.InfraEnv.Bind}
 	want := []any{"lab.example.com", true, false, KindNodes, "", false, 1, 1, 1, true, bootISO, BindEarly}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -75,7 +76,7 @@ func TestNodes(t *testing.T) {
 
 // TestNodesLeanOn: what hosts lean on stands where it stands in a Cluster.
 func TestNodesLeanOn(t *testing.T) {
-	c := must.Get(parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
+	c, err := parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
   sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOCYVeBGUJ2tbCnjASKdddlktTUtKN+qVAobQXfjP/UQ]
   proxy: {http: "http://proxy.example.com:3128"}
   boot: {image: minimal}
@@ -83,9 +84,15 @@ func TestNodesLeanOn(t *testing.T) {
   registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a]}]}
   discovery: {kernelArgs: [console=ttyS0]}
   overrides: {infraEnv: {a: b}, host: {c: d}}
-`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes)))(t)
+`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := c.Spec
-	check.Contains(t, must.Get(c.DiscoveryIgnition())(t), "registries.conf", "the mirrors are not in the discovery Ignition")
+	ignition, err := c.DiscoveryIgnition()
+	if err != nil || !strings.Contains(ignition, "registries.conf") {
+		t.Errorf("the mirrors are not in the discovery Ignition: %v %s", err, ignition)
+	}
 	if c.PullSecret().Reveal() != goodPullSecret || c.SSHKey() == "" || s.Proxy.HTTP == "" || s.Boot.Image != ImageMinimal || s.InfraEnv.Ref != "pool" ||
 		len(s.Discovery.KernelArgs) != 1 || s.Overrides.InfraEnv["a"] != "b" || s.Overrides.Host["c"] != "d" || len(s.Network.NTP) != 1 || s.Network.Defaults.Gateway == "" {
 		t.Errorf("something is lost of %+v", s)
@@ -202,9 +209,13 @@ func TestRefusesNodes(t *testing.T) {
 
 // TestOneAddressOfItsOwn: an address of the host's own network may be said again.
 func TestOneAddressOfItsOwn(t *testing.T) {
-	check.Do(t, check.Err(parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes))))
+	if _, err := parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes)); err != nil {
+		t.Error(err)
+	}
 	_, err := parse(t, edit{more, "    addresses: [192.168.10.5]\n"}.apply(t, good), nil)
-	check.Says(t, err, "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already", "of a Cluster")
+	if err == nil || !strings.Contains(err.Error(), "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already") {
+		t.Errorf("of a Cluster: %v", err)
+	}
 }
 
 // TestKindsWanted: what takes a Cluster says what to do with Nodes, and what takes both
@@ -219,14 +230,18 @@ func TestKindsWanted(t *testing.T) {
 	if err != nil || c.OnlyAdds() || c.Existing() != "" || c.Metadata.Name != "lab" {
 		t.Errorf("a Cluster: %+v, %v", c, err)
 	}
-	check.Says(t, check.Err(parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good))), "kind: is missing; write kind: Cluster", "a Cluster without its kind")
+	if _, err := parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good)); err == nil || !strings.Contains(err.Error(), "kind: is missing; write kind: Cluster") {
+		t.Errorf("a Cluster without its kind: %v", err)
+	}
 	env := world(map[string]string{"nodes.yaml": nodes})
 	env.Nodes = true
 	if c, err := Load(t.Context(), "nodes.yaml", env); err != nil || c.Existing() != "lab.example.com" || c.File() != "nodes.yaml" {
 		t.Errorf("from a file: %v", err)
 	}
 	env.Nodes = false
-	check.Says(t, check.Err(Load(t.Context(), "nodes.yaml", env)), "`oaictl add-node -f nodes.yaml`", "from a file")
+	if _, err := Load(t.Context(), "nodes.yaml", env); err == nil || !strings.Contains(err.Error(), "`oaictl add-node -f nodes.yaml`") {
+		t.Errorf("from a file: %v", err)
+	}
 	imported, err := parse(t, imported, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"})
 	if err != nil || !imported.OnlyAdds() || !imported.Imported() || imported.Existing() != "" {
 		t.Errorf("an imported cluster: %v", err)
@@ -245,7 +260,10 @@ func TestAddedTo(t *testing.T) {
 		"of another one": {Target{"lab", "example.com", "4.20.3", X86}, "", "nodes.yaml:16:60: spec.hosts[2].arch: is arm64, but the cluster is x86_64"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := must.Get(parseAny(t, nodes))(t)
+			c, err := parseAny(t, nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
 			at, err := c.AddedTo(test.target)
 			if test.problem != "" {
 				if problems, is := errors.AsType[*Problems](err); !is || len(problems.List) != 1 || !strings.HasPrefix(err.Error(), test.problem) {
@@ -264,8 +282,13 @@ func TestAddedTo(t *testing.T) {
 			}
 		})
 	}
-	c := must.Get(parse(t, good, nil))(t)
-	check.Equal(t, must.Get(c.AddedTo(Target{Name: "other"}))(t), c, "a Cluster became")
+	c, err := parse(t, good, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, err := c.AddedTo(Target{Name: "other"}); err != nil || same != c {
+		t.Errorf("a Cluster became %+v, %v", same, err)
+	}
 }
 
 // said is how a person says a single host by flags.
@@ -288,12 +311,17 @@ func TestNodesOfWords(t *testing.T) {
 		change(&n.Spec)
 		return n.Resolve(ctx, ".", world(map[string]string{"p": "hunter2"}), said())
 	}
-	c := must.Get(resolve(t.Context(), func(*NodesSpec) {}))(t)
+	c, err := resolve(t.Context(), func(*NodesSpec) {})
+	if err != nil {
+		t.Fatal(err)
+	}
 	user, password, _ := c.Spec.Hosts[0].BMC.Credentials.Login()
 	if c.Existing() != "lab" || !c.OnlyAdds() || c.Kind != KindNodes || c.APIVersion != APIVersion || c.Spec.Hosts[0].Match.MAC != "52:54:00:00:00:15" || c.Spec.Boot.Method != BootRedfish || user != "root" || password.Reveal() != "hunter2" {
 		t.Errorf("got %+v", c.Spec)
 	}
-	check.Equal(t, c.Problem("spec.hosts[0].labels.rack", "is strange", ""), (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}), "a later problem is")
+	if p := c.Problem("spec.hosts[0].labels.rack", "is strange", ""); p != (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}) {
+		t.Errorf("a later problem is %+v", p)
+	}
 	if !c.Present("spec.cluster") || !c.Present("spec.hosts[0].match.mac") || c.Present("spec.pullSecret") || c.File() != "" {
 		t.Error("what is present is not what was said")
 	}
@@ -330,19 +358,20 @@ func TestNodesOfWords(t *testing.T) {
 	}
 }
 
-func TestParseTaint(t *testing.T) {
+func TestTaintSet(t *testing.T) {
 	for text, want := range map[string]Taint{
 		"a=b:NoSchedule": {"a", "b", "NoSchedule"}, "example.com/a:NoExecute": {"example.com/a", "", "NoExecute"}, "a=:X": {"a", "", "X"},
 		"a": {}, "a=b": {}, ":NoSchedule": {}, "a:": {}, "": {},
 	} {
-		got, err := ParseTaint(text)
+		var got Taint
+		err := got.Set(text)
 		if got != want || (err == nil) != (want != Taint{}) {
 			t.Errorf("%q is %+v, %v", text, got, err)
 		}
 	}
 }
 
-func TestParseDisk(t *testing.T) {
+func TestDiskHintsSet(t *testing.T) {
 	yes, no := true, false
 	for text, want := range map[string]DiskHints{
 		"/dev/sda":                  {DeviceName: "/dev/sda"},
@@ -351,7 +380,8 @@ func TestParseDisk(t *testing.T) {
 		"rotational=true, hctl=0:0": {Rotational: &yes, HCTL: "0:0"},
 		"model=INTEL SSD,minSizeGigabytes=200,rotational=false": {Model: "INTEL SSD", MinSizeGigabytes: 200, Rotational: &no},
 	} {
-		got, err := ParseDisk(text)
+		var got DiskHints
+		err := got.Set(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
 		}
@@ -364,6 +394,8 @@ func TestParseDisk(t *testing.T) {
 		"rotational=2":           "is neither true nor false",
 		"model=a,model=b":        "the hint model stands here twice",
 	} {
-		check.Says(t, check.Err(ParseDisk(text)), want, text)
+		if err := new(DiskHints).Set(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -17,10 +17,8 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -34,12 +32,17 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	for _, k := range kube.Known() {
 		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client := must.Get(kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil))(t)
+	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
 	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.Watched()...)
 	for _, s := range at.Stores {
-		must.Do(t, s.Replace(nil, ""))
+		if err := s.Replace(nil, ""); err != nil {
+			t.Fatal(err)
+		}
 	}
 	client.Namespaces["lab"] = at
 	return &Deleter{Writer: kube.Writer{Client: client, Namespace: at, Cluster: "lab"}}, at
@@ -49,7 +52,9 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		must.Do(t, at.Stores[kube.Kind(u.GetKind())].Update(u))
+		if err := at.Stores[kube.Kind(u.GetKind())].Update(u); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -99,8 +104,10 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	check.Do(t, w.gone(t.Context(), before), "the one before")
-	if err := w.gone(t.Context(), again); model.CodeOf(err) != model.CodeTimeout {
+	if err := w.gone(t.Context(), before); err != nil {
+		t.Errorf("the one before: %v", err)
+	}
+	if err := w.gone(t.Context(), again); model.FaultOf(err).Code != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
 }
@@ -121,7 +128,7 @@ func TestGoneUnheard(t *testing.T) {
 		put(t, at, u)
 		at.Store(kube.Agents).Fail(test.failing)
 		err := w.gone(t.Context(), u)
-		if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+		if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -150,18 +157,26 @@ func TestNotesOfAWait(t *testing.T) {
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
 	for w.Clock.Now().Sub(began) < 3*reportInterval {
-		must.Do(t, w.Clock.Sleep(t.Context(), reportInterval))
+		if err := w.Clock.Sleep(t.Context(), reportInterval); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if len(told.with("waiting for")) != 1 {
 		t.Errorf("while nothing changes: %q", told.all)
 	}
-	must.Do(t, at.Store(kube.InfraEnvs).Delete(second))
+	if err := at.Store(kube.InfraEnvs).Delete(second); err != nil {
+		t.Fatal(err)
+	}
 	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
 	if len(told.with("InfraEnv")) != 1 {
 		t.Errorf("in all: %q", told.all)
 	}
-	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
-	check.Do(t, <-done)
+	if err := at.Store(kube.ClusterDeployments).Delete(first); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 // await waits for a note.
@@ -189,7 +204,9 @@ func TestHeldTogether(t *testing.T) {
 		left = append(left, u)
 	}
 	got := held(left, " (of %s)")
-	check.Slice(t, got, []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"})
+	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
 }
 
 // TestDeletedOnce: what is being deleted already is not deleted again, however often a
@@ -205,7 +222,9 @@ func TestDeletedOnce(t *testing.T) {
 			now := metav1.Now()
 			u.SetDeletionTimestamp(&now)
 		}
-		must.Do(t, w.Delete(t.Context(), kube.Agents, u))
+		if err := w.Delete(t.Context(), kube.Agents, u); err != nil {
+			t.Fatal(err)
+		}
 		if asked := requests() > before; asked == deleted {
 			t.Errorf("being deleted %v: asked to delete it %v", deleted, asked)
 		}
