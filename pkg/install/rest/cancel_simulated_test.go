@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -74,21 +76,13 @@ func TestCancelledPreparation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, s.Close())
 			}()
 			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
 			run := func() (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
@@ -98,9 +92,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
-			if result.Observed.Cluster.State != model.ClusterReady {
-				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
-			}
+			check.Equal(t, result.Observed.Cluster.State, model.ClusterReady, "the cluster is")
 			result, err = run()
 			if err != nil || result.Verdict != model.VerdictInstalled || wire.installs != 2 {
 				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -24,23 +25,14 @@ func TestAddNodesOfAFile(t *testing.T) {
 	cluster := loadExample(t, "ha-workers")
 	env := spec.OSEnv()
 	env.Nodes = true
-	nodes, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env))(t)
 	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() { _ = service.Close() })
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 		result, err := install.New(plane, install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.FaultOf(err).Next)
@@ -51,10 +43,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if full := found.Name + "." + found.BaseDomain; full != nodes.Existing() {
 		t.Fatalf("the cluster is %s, and the example adds to %s", full, nodes.Existing())
 	}
-	at, err := nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[model.SettingArch].Text())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[model.SettingArch].Text())}))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: service.URL(), Clock: fast, Seed: 2, Cluster: at, Day: host.Day2}); err != nil && t.Context().Err() == nil {
 			t.Error(err)

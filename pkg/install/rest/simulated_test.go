@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -85,11 +87,7 @@ func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, d
 
 func loadExample(t *testing.T, name string) *spec.Cluster {
 	t.Helper()
-	c, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv()))(t)
 }
 
 // TestInstallOnTheSimulator installs examples over HTTP, from empty to the
@@ -100,21 +98,13 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			t.Parallel()
 			cluster := loadExample(t, example)
 			fast := clock.Scaled(1200)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, s.Close())
 			}()
 			wire, files := &wireCount{}, &memoryFiles{}
 			run := func(mark string) (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				installer := install.New(plane, install.Config{Clock: fast, Files: files, Events: func(e model.Event) {
 					if e.Type == model.EventAction || e.Type == model.EventWarning || e.Type == model.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
@@ -133,9 +123,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			if limit := int(12*minutes) + 150; all > limit {
 				t.Errorf("%d requests in %.1f minutes; at most %d are allowed", all, minutes, limit)
 			}
-			if got := stagesSeen(result.Observed); got != "" {
-				t.Error(got)
-			}
+			check.Equal(t, stagesSeen(result.Observed), "")
 			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
 				if len(files.saved[name]) == 0 {
 					t.Errorf("%s was not saved", name)
@@ -160,10 +148,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 // by the service's own events.
 func readyToInstall(t *testing.T, url string, c clock.Clock, id string) time.Duration {
 	t.Helper()
-	plane, err := rest.New(rest.Config{URL: url, Clock: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: url, Clock: c}))(t)
 	page, err := plane.Events(t.Context(), install.EventFilter{ClusterID: id}, 0)
 	if err != nil || page.Total != len(page.Events) {
 		t.Fatalf("%d of %d events, %v", len(page.Events), page.Total, err)

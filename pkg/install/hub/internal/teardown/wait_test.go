@@ -17,8 +17,10 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -32,17 +34,12 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	for _, k := range kube.Known() {
 		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil))(t)
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
 	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.Watched()...)
 	for _, s := range at.Stores {
-		if err := s.Replace(nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace(nil, ""))
 	}
 	client.Namespaces["lab"] = at
 	return &Deleter{Writer: kube.Writer{Client: client, Namespace: at, Cluster: "lab"}}, at
@@ -52,9 +49,7 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if err := at.Stores[kube.Kind(u.GetKind())].Update(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, at.Stores[kube.Kind(u.GetKind())].Update(u))
 	}
 }
 
@@ -104,9 +99,7 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	if err := w.gone(t.Context(), before); err != nil {
-		t.Errorf("the one before: %v", err)
-	}
+	check.Do(t, w.gone(t.Context(), before), "the one before")
 	if err := w.gone(t.Context(), again); model.FaultOf(err).Code != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
@@ -157,26 +150,18 @@ func TestNotesOfAWait(t *testing.T) {
 	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
 	for w.Clock.Now().Sub(began) < 3*reportInterval {
-		if err := w.Clock.Sleep(t.Context(), reportInterval); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Clock.Sleep(t.Context(), reportInterval))
 	}
 	if len(told.with("waiting for")) != 1 {
 		t.Errorf("while nothing changes: %q", told.all)
 	}
-	if err := at.Store(kube.InfraEnvs).Delete(second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, at.Store(kube.InfraEnvs).Delete(second))
 	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
 	if len(told.with("InfraEnv")) != 1 {
 		t.Errorf("in all: %q", told.all)
 	}
-	if err := at.Store(kube.ClusterDeployments).Delete(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
+	check.Do(t, <-done)
 }
 
 // await waits for a note.
@@ -204,9 +189,7 @@ func TestHeldTogether(t *testing.T) {
 		left = append(left, u)
 	}
 	got := held(left, " (of %s)")
-	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	check.Slice(t, got, []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"})
 }
 
 // TestDeletedOnce: what is being deleted already is not deleted again, however often a
@@ -222,9 +205,7 @@ func TestDeletedOnce(t *testing.T) {
 			now := metav1.Now()
 			u.SetDeletionTimestamp(&now)
 		}
-		if err := w.Delete(t.Context(), kube.Agents, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Delete(t.Context(), kube.Agents, u))
 		if asked := requests() > before; asked == deleted {
 			t.Errorf("being deleted %v: asked to delete it %v", deleted, asked)
 		}
