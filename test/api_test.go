@@ -3,7 +3,6 @@ package test
 import (
 	"bytes"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/importer"
 	"go/token"
 	"go/types"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestExportedNamesNeedNoInternalType: what an importer of pkg/install and of the packages below it can name, has no type of

@@ -5,7 +5,6 @@ package test
 
 import (
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // wall is a rule about which way imports lean. docs/architecture.md says why

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"os"
 	"path"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // habit is a use of the standard library that belongs at the project's edges.

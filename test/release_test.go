@@ -19,9 +19,10 @@ import (
 	"strings"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"sigs.k8s.io/yaml"
 )
 
 // TestRelease looks into a release that was made beforehand: `make

@@ -2,8 +2,6 @@ package test
 
 import (
 	"bufio"
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"go/ast"
 	"os"
 	"path/filepath"
@@ -11,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // dialect matches words that no comment has: a sentence names who does what, in the standard words of the field.

@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // What is no token is refused as the mistake on the command line that it is,

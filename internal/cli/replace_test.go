@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // missed waits until etcd has missed a machine that is off.

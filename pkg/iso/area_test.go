@@ -1,8 +1,9 @@
 package iso
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestIgnInfo(t *testing.T) {

@@ -3,7 +3,6 @@ package iso_test
 import (
 	"bytes"
 	"fmt"
-
 	"sync"
 	"testing"
 

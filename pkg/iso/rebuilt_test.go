@@ -2,7 +2,6 @@ package iso_test
 
 import (
 	"errors"
-
 	"slices"
 	"strings"
 	"testing"

@@ -5,23 +5,20 @@ package iso_test
 import (
 	"bytes"
 	"compress/gzip"
-
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/overlay"
-
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // The Assisted Installer rebuilds its minimal ISO with further ramdisks, and leaves the kernel

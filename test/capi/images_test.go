@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/cluster-api/util/conditions"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"

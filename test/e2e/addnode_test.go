@@ -5,13 +5,14 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestAddNode installs a cluster without a worker that is not required, and adds it afterwards, by the commands that a

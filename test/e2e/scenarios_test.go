@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // call is one request that oaictl made.

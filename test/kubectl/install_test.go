@@ -5,12 +5,13 @@ package kubectl
 import (
 	"bufio"
 	"encoding/json"
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestInstall installs a cluster as a user of kubectl does, looks at it with every

@@ -3,12 +3,13 @@
 package kubectl
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestMerge: kubectl reads and changes what was merged, and is let in by it; and what kubectl

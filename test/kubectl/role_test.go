@@ -3,11 +3,12 @@
 package kubectl
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestDocumentedRole installs, looks at and deletes a cluster with no more than what docs/hub-role.yaml allows, in a

@@ -3,9 +3,10 @@
 package kubectl
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestInstalledCluster looks at a simulated cluster with the real kubectl, drains its nodes

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // reader is a person who follows a page.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	registryclient "github.com/google/go-containerregistry/pkg/v1/remote"
+
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 

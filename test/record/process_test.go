@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // stage is a folder like the one in which the pages begin, that of the examples, and what is played there.

@@ -7,13 +7,14 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // ids are the names of things by their ids.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"io"
 	"maps"
 	"net/http"
@@ -20,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // traffic is what oaictl has asked of a service or of API servers.

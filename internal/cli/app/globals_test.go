@@ -1,12 +1,13 @@
 package app
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // The kubeconfig is searched for where kubectl searches for it, and its content is never printed.

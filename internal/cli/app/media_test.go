@@ -2,11 +2,12 @@ package app
 
 import (
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"net"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNextListen says what helps against the reason that there is.

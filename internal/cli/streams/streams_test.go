@@ -2,10 +2,11 @@ package streams
 
 import (
 	"bytes"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestLiveAndColor(t *testing.T) {

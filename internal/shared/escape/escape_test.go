@@ -3,11 +3,12 @@ package escape
 import (
 	"encoding/json"
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestWordsAndLines(t *testing.T) {

@@ -1,9 +1,10 @@
 package isowriter
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"io"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestSparse(t *testing.T) {

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 const relative = `apiVersion: v1

@@ -2,8 +2,9 @@ package names
 
 import (
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestFew(t *testing.T) {

@@ -3,10 +3,11 @@ package redact
 import (
 	"errors"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestText(t *testing.T) {

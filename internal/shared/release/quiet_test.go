@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"io"
 	"log"
 	"net"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestQuietErrors: of what a registry, or where it sends, has said, errors for others show the status and the standard code.

@@ -3,8 +3,9 @@ package boot
 import (
 	"context"
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestLazyOnce has two wait for one attempt, and one of them give up.

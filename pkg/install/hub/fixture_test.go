@@ -2,7 +2,6 @@ package hub
 
 import (
 	"path/filepath"
-
 	"testing"
 	"time"
 

@@ -1,9 +1,10 @@
 package machine
 
 import (
+	"testing"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"testing"
 )
 
 func TestParseAddress(t *testing.T) {

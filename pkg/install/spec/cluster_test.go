@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )

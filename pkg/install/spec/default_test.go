@@ -1,9 +1,10 @@
 package spec
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNetworkDefaults: what a rack's hosts have in common stands once, and makes of

@@ -1,9 +1,10 @@
 package spec
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // An InfraEnv that serves one host has what that says of it, and else what the cluster says.

@@ -2,8 +2,9 @@ package spec
 
 import (
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestIdentity(t *testing.T) {

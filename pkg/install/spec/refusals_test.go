@@ -1,11 +1,12 @@
 package spec
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // good is a cluster with nothing wrong. Every refusal is one edit away from it.

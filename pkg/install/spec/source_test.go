@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )

@@ -17,7 +17,6 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

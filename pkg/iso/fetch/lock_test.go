@@ -2,10 +2,11 @@ package fetch
 
 import (
 	"errors"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // mustLock locks a file until the test ends.

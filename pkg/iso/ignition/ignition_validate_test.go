@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/must"

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"

@@ -3,12 +3,13 @@
 package nmstate_test
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNetworkManagerReadsThem has NetworkManager's own code read every profile,

@@ -4,16 +4,13 @@ package overlay_test
 
 import (
 	"bytes"
-
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"syscall"
 	"testing"
 	"time"

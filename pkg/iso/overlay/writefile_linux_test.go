@@ -3,12 +3,10 @@ package overlay_test
 import (
 	"bytes"
 	"errors"
-
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-
 	"path/filepath"
 	"runtime"
 	"strings"

@@ -2,9 +2,10 @@ package agentinstall
 
 import (
 	"encoding/json"
+	"testing"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"testing"
 )
 
 func TestNetworkKeepsNumbers(t *testing.T) {

@@ -4,7 +4,6 @@ package cpio_test
 
 import (
 	"bytes"
-
 	"os/exec"
 	"strings"
 	"testing"

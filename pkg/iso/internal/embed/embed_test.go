@@ -5,9 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"math/rand/v2"
-
 	"reflect"
-
 	"testing"
 
 	"github.com/google/go-cmp/cmp"

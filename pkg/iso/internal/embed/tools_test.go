@@ -4,9 +4,7 @@ package embed_test
 
 import (
 	"bytes"
-
 	"os/exec"
-
 	"strings"
 	"testing"
 

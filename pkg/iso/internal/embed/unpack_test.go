@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
-	"github.com/ulikunitz/xz"
 )
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }

@@ -3,7 +3,6 @@ package iso9660
 import (
 	"bytes"
 	"os"
-
 	"strings"
 	"testing"
 

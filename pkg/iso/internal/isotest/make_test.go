@@ -12,8 +12,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestMakeIsDeterministic(t *testing.T) {

@@ -3,9 +3,10 @@
 package isotest
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"syscall"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestSparseFixtureTakesLittleDisk(t *testing.T) {

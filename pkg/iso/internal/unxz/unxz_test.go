@@ -3,7 +3,6 @@ package unxz_test
 import (
 	"bytes"
 	"math/rand/v2"
-
 	"testing"
 
 	"github.com/ulikunitz/xz"

@@ -4,10 +4,8 @@ package unxz_test
 
 import (
 	"bytes"
-
 	"os/exec"
 	"runtime"
-
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/must"

@@ -1,9 +1,10 @@
 package losses
 
 import (
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"slices"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestSteps(t *testing.T) {

@@ -3,8 +3,9 @@ package kube
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestAnother(t *testing.T) {

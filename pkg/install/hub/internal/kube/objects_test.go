@@ -3,8 +3,9 @@ package kube
 import (
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestClusterOf: an object whose cluster is known wakes that one alone.

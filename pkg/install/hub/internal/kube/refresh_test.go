@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // plugin sends a token, and another one once the server has not taken it, as

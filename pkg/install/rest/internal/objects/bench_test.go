@@ -3,9 +3,10 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // BenchmarkHosts is what it costs to read 500 hosts without their inventories,

@@ -4,12 +4,13 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestRecordedErrors reads every error that was recorded from a real service, where
