@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -149,30 +148,6 @@ func TestLetGoOfWhatChanges(t *testing.T) {
 	}
 }
 
-// noted gathers notes.
-type noted struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (n *noted) note(text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.all = append(n.all, text)
-}
-
-// with are the reports that contain all of some words.
-func (n *noted) with(words ...string) (found []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, text := range n.all {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
-			found = append(found, text)
-		}
-	}
-	return found
-}
-
 // finalizers sets those of an object of the cluster's name, none if there is none.
 func (s *stage) finalizers(k kube.Kind, list string) {
 	s.Helper()
@@ -191,9 +166,9 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s.plane.api.Clock = clock.Scaled(60)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	told := &noted{}
+	told := &planetest.Notes{}
 	go func() {
-		told.await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
+		told.Await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
 		s.eventually("the end of the AgentClusterInstall", func() bool {
 			list, err := s.client(kube.AgentClusterInstalls).List(ctx, metav1.ListOptions{})
 			return err == nil && len(list.Items) == 0
@@ -202,11 +177,11 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	}()
 	// Where there is no garbage collector, no other component deletes it.
 	must.Do(t, s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
-	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.note}); !errors.Is(err, context.Canceled) {
+	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.Add}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ends with %v", err)
 	}
-	if len(told.with("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
-		t.Errorf("on its end it tells %q", told.all)
+	if len(told.With("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
+		t.Errorf("on its end it tells %q", told.All())
 	}
 
 	// What a later process sees.
@@ -276,20 +251,6 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 	}
 }
 
-// await waits for a note.
-func (n *noted) await(t *testing.T, words ...string) {
-	t.Helper()
-	for range 2000 {
-		if len(n.with(words...)) > 0 {
-			return
-		}
-		if err := clock.Real().Sleep(t.Context(), 10*time.Millisecond); err != nil {
-			return
-		}
-	}
-	t.Errorf("no note of %q: %q", words, n.all)
-}
-
 // What was released, or never was oaictl's, is not deleted.
 func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	s := newStage(t)
@@ -347,10 +308,10 @@ func TestNotesOfWhatStays(t *testing.T) {
 			s := newStage(t)
 			s.settle()
 			test.prepare(s)
-			told := &noted{}
-			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.note}))
-			if len(told.with(test.says...)) != 1 {
-				t.Errorf("told %q", told.all)
+			told := &planetest.Notes{}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.Add}))
+			if len(told.With(test.says...)) != 1 {
+				t.Errorf("told %q", told.All())
 			}
 		})
 	}
@@ -363,11 +324,11 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	s.namespace = name + "-place"
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
 	s.settle()
-	told := &noted{}
-	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.note}))
+	told := &planetest.Notes{}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.Add}))
 	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})
-	if stays := told.with("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
-		t.Errorf("told %q; the namespace: %v (%v)", told.all, left, err)
+	if stays := told.With("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
+		t.Errorf("told %q; the namespace: %v (%v)", told.All(), left, err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // told are the lines that a simulated hub logs: what it does to machines and nodes.
@@ -54,7 +55,7 @@ const (
 // poolStage is a hub with a cluster that is not installed yet, and with a machine of a pool for it.
 func poolStage(t *testing.T) (*stage, *model.Desired, *told) {
 	t.Helper()
-	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster, log := sample.Example(t, "sno"), &told{}
 	cluster.Spec.InfraEnv.Bind, cluster.Spec.InfraEnv.Ref = spec.BindLate, "rack"
 	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
 	s.makePool(t)
@@ -177,7 +178,7 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		t.Run(string(bind), func(t *testing.T) {
 			t.Parallel()
-			cluster, log := exampleOf(t, "sno"), &told{}
+			cluster, log := sample.Example(t, "sno"), &told{}
 			cluster.Spec.InfraEnv.Bind = bind
 			s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
 			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
@@ -207,7 +208,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, log := exampleOf(t, "sno"), &told{}
+			cluster, log := sample.Example(t, "sno"), &told{}
 			s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
 			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
@@ -223,7 +224,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 
 // An Agent whose node can't be taken out says why, and goes once that is given up.
 func TestRemoveHostThatHangs(t *testing.T) {
-	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster, log := sample.Example(t, "sno"), &told{}
 	s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
 	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)

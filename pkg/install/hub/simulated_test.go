@@ -3,12 +3,9 @@
 package hub_test
 
 import (
-	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,39 +20,11 @@ import (
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
-
-// memoryFiles keeps results in memory.
-type memoryFiles struct {
-	mu    sync.Mutex
-	saved map[string][]byte
-}
-
-func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kept := map[string]model.SavedResult{}
-	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
-	}
-	return kept, nil
-}
-
-func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
-	return "", nil
-}
-
-func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.saved == nil {
-		f.saved = map[string][]byte{}
-	}
-	f.saved[name] = data
-	return "", nil
-}
 
 // Whole installs against a simulated service behind a real API server: they end
 // installed, write each object twice at most, and a second run writes nothing.
@@ -72,7 +41,7 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			installSimulated(t, exampleOf(t, test.example), test.config, test.kinds)
+			installSimulated(t, sample.Example(t, test.example), test.config, test.kinds)
 		})
 	}
 }
@@ -80,7 +49,7 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 // A cluster that was registered with an arbiter gets a third machine of the control
 // plane in its place, and is installed so; a second run writes nothing.
 func TestControlPlaneThatChanges(t *testing.T) {
-	cluster, before := exampleOf(t, "compact"), exampleOf(t, "compact")
+	cluster, before := sample.Example(t, "compact"), sample.Example(t, "compact")
 	two, one := 2, 1
 	before.Spec.Topology.ControlPlane, before.Spec.Topology.Arbiters, before.Spec.Hosts[2].Role = &two, &one, spec.Arbiter
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
@@ -107,9 +76,9 @@ func TestInstallMachinesThatTheHubBoots(t *testing.T) {
 // bootedByHub is a cluster whose machines the hub boots.
 func bootedByHub(t *testing.T) *spec.Cluster {
 	t.Helper()
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Boot.Method = spec.BootMetal3
-	credentials := exampleOf(t, "redfish").Spec.Hosts[0].BMC.Credentials
+	credentials := sample.Example(t, "redfish").Spec.Hosts[0].BMC.Credentials
 	for i := range cluster.Spec.Hosts {
 		cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1", Credentials: credentials}
 	}
@@ -144,18 +113,13 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	}
 }
 
-func exampleOf(t *testing.T, name string) *spec.Cluster {
-	t.Helper()
-	return must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv()))(t)
-}
-
 // installSimulated installs a cluster and looks at how: kinds of actions have to
 // be among those that were done. Then another run, without the results of the
 // first, finds nothing to do.
 func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Config, kinds []model.Kind) {
 	t.Helper()
 	s, desired := newStage(t, cluster, config), &model.Desired{Spec: cluster}
-	result, writes := s.run(t, desired, &memoryFiles{})
+	result, writes := s.run(t, desired, &planetest.Files{})
 	check.Equal(t, result.Verdict, model.VerdictInstalled, "verdict")
 	for _, kind := range kinds {
 		if s.done[kind] == 0 {
@@ -177,12 +141,6 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 	if _, writes := s.run(t, desired, nil); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}
-}
-
-func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
-
-func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
-	return nil, nil
 }
 
 // load reads a cluster of the tests.
@@ -330,7 +288,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 // Hosts that are known by InfraEnvs of their own come from these, are approved for that, and
 // installed beside the one that shares the cluster's.
 func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
@@ -370,7 +328,7 @@ func TestAddTheHostOfAnInfraEnv(t *testing.T) {
 // nothing.
 func TestInstallWithAReservedAgent(t *testing.T) {
 	const reserved, left = "52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702"
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "pool/" + reserved}, ""
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})

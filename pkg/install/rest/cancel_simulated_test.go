@@ -14,8 +14,10 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // canceller cancels the install, once, when the service is asked for it or when it
@@ -75,12 +77,12 @@ func TestCancelledPreparation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
+			cluster, fast := sample.Example(t, "sno"), clock.Scaled(1200)
 			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
 				check.Do(t, s.Close())
 			}()
-			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
+			wire, files := &canceller{seen: test.seen, by: test.by}, &planetest.Files{}
 			run := func() (install.Result, error) {
 				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})

@@ -13,9 +13,11 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // skewed are the differences between the clock that dates answers and the one that dates records.
@@ -67,7 +69,7 @@ func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble st
 	t.Cleanup(func() {
 		check.Do(t, s.Close())
 	})
-	proxy, files := &dater{by: by, clock: fast}, &memoryFiles{}
+	proxy, files := &dater{by: by, clock: fast}, &planetest.Files{}
 	return proxy, func(options ...install.Config) (install.Result, error) {
 		plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: proxy}}))(t)
 		options = append([]install.Config{{Clock: fast, Files: files}}, options...)
@@ -81,7 +83,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 	for name, by := range skewed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proxy, run := skewedLab(t, by, loadExample(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
+			proxy, run := skewedLab(t, by, sample.Example(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
 			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
 				_, err := run(install.Config{Timeout: -1, UserTimeout: 5 * time.Minute})
@@ -104,7 +106,7 @@ func TestPatienceByAnotherClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const within = 20 * time.Minute
-			cluster := loadExample(t, "ha-workers")
+			cluster := sample.Example(t, "ha-workers")
 			one := 1
 			cluster.Spec.Topology.Required.Workers, cluster.Spec.Topology.Required.Within = &one, spec.Duration(within)
 			proxy, run := skewedLab(t, by, cluster, "    - {match: {role: worker, index: 0}, do: never-boot}\n")

@@ -9,23 +9,25 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestDeleteOfLateBoundCluster deletes an installed cluster whose hosts came from the pool of an InfraEnv
 // of its name: they go back there, and the service keeps it for them.
 func TestDeleteOfLateBoundCluster(t *testing.T) {
 	t.Parallel()
-	cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
+	cluster, fast := sample.Example(t, "sno"), clock.Scaled(1200)
 	cluster.Spec.InfraEnv.Bind = spec.BindLate
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	defer func() {
 		check.Do(t, s.Close())
 	}()
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient}))(t)
-	client := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
+	client := install.New(plane, install.Config{Clock: fast, Files: &planetest.Files{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}

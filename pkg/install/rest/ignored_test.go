@@ -11,21 +11,23 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // Validations that the file has ignored are written once: the cluster does not show
 // them, and they are read by themselves, as often as they were written.
 func TestIgnoredValidationsConverge(t *testing.T) {
-	cluster := loadExample(t, "sno")
+	cluster := sample.Example(t, "sno")
 	cluster.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
 	fast := clock.Scaled(1200)
 	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	defer func() {
 		check.Do(t, s.Close())
 	}()
-	wire, files := &wireCount{}, &memoryFiles{}
+	wire, files := &wireCount{}, &planetest.Files{}
 	for run, puts := range []int{1, 0} {
 		plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 		result, err := install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster})

@@ -12,6 +12,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // setUp is a run that makes things ready on a service without machines.
@@ -34,7 +35,7 @@ func simulatedRuns(t *testing.T, marks ...string) []setUp {
 	var runs []setUp
 	for _, mark := range marks {
 		plane := must.Get(rest.New(rest.Config{URL: url, Clock: fast}))(t)
-		runs = append(runs, setUp{plane, fast, &model.Desired{Spec: loadExample(t, "sno"), Options: model.Options{Run: mark}}})
+		runs = append(runs, setUp{plane, fast, &model.Desired{Spec: sample.Example(t, "sno"), Options: model.Options{Run: mark}}})
 	}
 	return runs
 }

@@ -16,13 +16,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestAddNodesOfAFile adds the hosts of the example of kind Nodes to the cluster that it
 // names, once that was installed by its own file: by its discovery image, and without a
 // word about the cluster. A second run writes nothing.
 func TestAddNodesOfAFile(t *testing.T) {
-	cluster := loadExample(t, "ha-workers")
+	cluster := sample.Example(t, "ha-workers")
 	env := spec.OSEnv()
 	env.Nodes = true
 	nodes := must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env))(t)

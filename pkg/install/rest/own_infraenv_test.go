@@ -14,12 +14,13 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestHostsWithInfraEnvsOfTheirOwn installs a cluster, in which two hosts are known by their InfraEnvs, and adds a
 // third such host. Each comes from its own InfraEnv, and is kept apart from the others.
 func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
-	cluster := loadExample(t, "compact")
+	cluster := sample.Example(t, "compact")
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestInstallWithAReservedHost installs a cluster with a host of a pool, beside one that has its image to itself, and
 // adds another one of the pool. Nothing is done to the pool itself, nor to the host that is not reserved.
 func TestInstallWithAReservedHost(t *testing.T) {
 	ids := []string{"52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702", "52540000-0000-4000-8000-000000000703"}
-	cluster := loadExample(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "rack/" + ids[0]}, ""
 	fast := clock.Scaled(1200)

@@ -1,9 +1,7 @@
 package rest_test
 
 import (
-	"context"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +12,10 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // wireCount counts requests as they leave.
@@ -55,54 +54,19 @@ func (w *wireCount) take() (all int, writes []string, by map[string]int) {
 	return all, writes, by
 }
 
-// memoryFiles keeps results in memory.
-type memoryFiles struct {
-	mu    sync.Mutex
-	saved map[string][]byte
-}
-
-func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kept := map[string]model.SavedResult{}
-	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
-	}
-	return kept, nil
-}
-
-func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
-	return "", nil
-}
-
-func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.saved == nil {
-		f.saved = map[string][]byte{}
-	}
-	f.saved[name] = data
-	return "", nil
-}
-
-func loadExample(t *testing.T, name string) *spec.Cluster {
-	t.Helper()
-	return must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv()))(t)
-}
-
 // TestInstallOnTheSimulator installs examples over HTTP, from empty to the
 // credentials, within the request budget; a second run writes nothing.
 func TestInstallOnTheSimulator(t *testing.T) {
 	for _, example := range []string{"sno", "ha-workers"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			cluster := loadExample(t, example)
+			cluster := sample.Example(t, example)
 			fast := clock.Scaled(1200)
 			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 			defer func() {
 				check.Do(t, s.Close())
 			}()
-			wire, files := &wireCount{}, &memoryFiles{}
+			wire, files := &wireCount{}, &planetest.Files{}
 			run := func(mark string) (install.Result, error) {
 				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				installer := install.New(plane, install.Config{Clock: fast, Files: files, Events: func(e model.Event) {
@@ -125,7 +89,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			}
 			check.Equal(t, stagesSeen(result.Observed), "")
 			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
-				if len(files.saved[name]) == 0 {
+				if len(files.Saved(name)) == 0 {
 					t.Errorf("%s was not saved", name)
 				}
 			}
@@ -180,10 +144,4 @@ func stagesSeen(o *model.Observed) string {
 		}
 	}
 	return ""
-}
-
-func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
-
-func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
-	return nil, nil
 }

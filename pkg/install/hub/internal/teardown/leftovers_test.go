@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -52,11 +53,11 @@ func deployment(preserve bool) *unstructured.Unstructured {
 }
 
 // onHub is a deleter of the cluster lab on a hub that has some objects, and its reports.
-func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *noted) {
+func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *planetest.Notes) {
 	t.Helper()
 	w, at := watched(t)
-	told := &noted{}
-	w.Report = told.note
+	told := &planetest.Notes{}
+	w.Report = told.Add
 	w.ImageSetNames = func(namespace, cluster string) (name, former string) {
 		return namespace + "." + cluster + "-release", cluster + "-release"
 	}
@@ -119,7 +120,7 @@ func TestImageSetOfTheCluster(t *testing.T) {
 			if left := strings.Join(labelled(t, client), " "); left != test.stay {
 				t.Errorf("%q are left, not %q", left, test.stay)
 			}
-			if told := told.with("ClusterImageSet"); (test.says != "") != (len(told) == 1) || test.says != "" && !strings.Contains(told[0], test.says) {
+			if told := told.With("ClusterImageSet"); (test.says != "") != (len(told) == 1) || test.says != "" && !strings.Contains(told[0], test.says) {
 				t.Errorf("it is said: %q", told)
 			}
 
@@ -143,8 +144,8 @@ func TestImageSetOfOthersUnseen(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: hubapi.GroupHiveExtension, Resource: "agentclusterinstalls"}, "", nil)
 	})
 	must.Do(t, w.leftovers(t.Context(), installIn("lab", "lab.lab-release")))
-	if left := labelled(t, client); len(left) != 1 || len(told.with("lab.lab-release stays", "may not list agentclusterinstalls")) != 1 {
-		t.Errorf("%q are left, and it is said: %q", left, told.all)
+	if left := labelled(t, client); len(left) != 1 || len(told.With("lab.lab-release stays", "may not list agentclusterinstalls")) != 1 {
+		t.Errorf("%q are left, and it is said: %q", left, told.All())
 	}
 }
 

@@ -2,11 +2,8 @@ package teardown
 
 import (
 	"errors"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +19,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -65,30 +63,6 @@ func object(apiVersion, kind, name string) *unstructured.Unstructured {
 
 func agent() *unstructured.Unstructured {
 	return object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindAgent, "00000000-0000-0000-0000-000000000000")
-}
-
-// noted gathers notes.
-type noted struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (n *noted) note(text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.all = append(n.all, text)
-}
-
-// with are the reports that contain all of some words.
-func (n *noted) with(words ...string) (found []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, text := range n.all {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
-			found = append(found, text)
-		}
-	}
-	return found
 }
 
 // An Agent that takes the name of a deleted one is another object, and the deleted one counts as gone.
@@ -141,41 +115,27 @@ func TestNotesOfAWait(t *testing.T) {
 		u.SetDeletionTimestamp(&now)
 	}
 	put(t, at, first, second)
-	told := &noted{}
-	w.Report = told.note
+	told := &planetest.Notes{}
+	w.Report = told.Add
 	done := make(chan error, 1)
 	go func() {
 		done <- w.gone(t.Context(), first, second)
 	}()
-	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
+	told.Await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
 	for w.Clock.Now().Sub(began) < 3*reportInterval {
 		must.Do(t, w.Clock.Sleep(t.Context(), reportInterval))
 	}
-	if len(told.with("waiting for")) != 1 {
-		t.Errorf("while nothing changes: %q", told.all)
+	if len(told.With("waiting for")) != 1 {
+		t.Errorf("while nothing changes: %q", told.All())
 	}
 	must.Do(t, at.Store(kube.InfraEnvs).Delete(second))
-	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
-	if len(told.with("InfraEnv")) != 1 {
-		t.Errorf("in all: %q", told.all)
+	told.Await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
+	if len(told.With("InfraEnv")) != 1 {
+		t.Errorf("in all: %q", told.All())
 	}
 	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
 	check.Do(t, <-done)
-}
-
-// await waits for a note.
-func (n *noted) await(t *testing.T, words ...string) {
-	t.Helper()
-	for range 2000 {
-		if len(n.with(words...)) > 0 {
-			return
-		}
-		if err := clock.Real().Sleep(t.Context(), 10*time.Millisecond); err != nil {
-			return
-		}
-	}
-	t.Errorf("no note of %q: %q", words, n.all)
 }
 
 // Many objects that the same finalizer holds are reported together.
