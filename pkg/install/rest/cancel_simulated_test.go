@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -77,11 +75,8 @@ func TestCancelledPreparation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, fast := sample.Example(t, "sno"), clock.Scaled(1200)
-			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-			defer func() {
-				check.Do(t, s.Close())
-			}()
+			cluster := sample.Example(t, "sno")
+			s, fast := simulate(t, cluster)
 			wire, files := &canceller{seen: test.seen, by: test.by}, &planetest.Files{}
 			run := func() (install.Result, error) {
 				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)

@@ -4,10 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -20,12 +17,9 @@ import (
 // of its name: they go back there, and the service keeps it for them.
 func TestDeleteOfLateBoundCluster(t *testing.T) {
 	t.Parallel()
-	cluster, fast := sample.Example(t, "sno"), clock.Scaled(1200)
+	cluster := sample.Example(t, "sno")
 	cluster.Spec.InfraEnv.Bind = spec.BindLate
-	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	defer func() {
-		check.Do(t, s.Close())
-	}()
+	s, fast := simulate(t, cluster)
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient}))(t)
 	client := install.New(plane, install.Config{Clock: fast, Files: &planetest.Files{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {

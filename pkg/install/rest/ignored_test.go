@@ -6,10 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -22,11 +19,7 @@ import (
 func TestIgnoredValidationsConverge(t *testing.T) {
 	cluster := sample.Example(t, "sno")
 	cluster.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
-	fast := clock.Scaled(1200)
-	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	defer func() {
-		check.Do(t, s.Close())
-	}()
+	s, fast := simulate(t, cluster)
 	wire, files := &wireCount{}, &planetest.Files{}
 	for run, puts := range []int{1, 0} {
 		plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)

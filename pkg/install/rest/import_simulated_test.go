@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -48,9 +46,7 @@ func addToImported(t *testing.T, options model.Options) {
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
 	cluster := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env))(t)
-	clock := clock.Scaled(1200)
-	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster}))(t)
-	t.Cleanup(func() { _ = service.Close() })
+	service, clock := simulate(t, cluster)
 	count := &wireCount{}
 	plane := func() *rest.Plane {
 		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: count}, Clock: clock}))(t)

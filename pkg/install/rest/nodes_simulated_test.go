@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -27,9 +26,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	env := spec.OSEnv()
 	env.Nodes = true
 	nodes := must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env))(t)
-	fast := clock.Scaled(1200)
-	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	t.Cleanup(func() { _ = service.Close() })
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()

@@ -4,10 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -21,11 +18,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	cluster := sample.Example(t, "sno")
 	cluster.Spec.Network.Defaults.NTP = []string{"a.example.com"}
 	cluster.Spec.Overrides.InfraEnv = map[string]any{"additional_ntp_sources": "b.example.com"}
-	fast := clock.Scaled(1200)
-	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	defer func() {
-		check.Do(t, s.Close())
-	}()
+	s, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 	desired := &model.Desired{Spec: cluster}

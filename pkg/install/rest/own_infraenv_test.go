@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -24,9 +23,7 @@ func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
-	fast := clock.Scaled(1200)
-	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	t.Cleanup(func() { _ = service.Close() })
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -24,9 +23,7 @@ func TestInstallWithAReservedHost(t *testing.T) {
 	cluster := sample.Example(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "rack/" + ids[0]}, ""
-	fast := clock.Scaled(1200)
-	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-	t.Cleanup(func() { _ = service.Close() })
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	newPlane := func() *rest.Plane {
 		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)

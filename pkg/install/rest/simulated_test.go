@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
 )
 
@@ -54,6 +55,15 @@ func (w *wireCount) take() (all int, writes []string, by map[string]int) {
 	return all, writes, by
 }
 
+// simulate starts a service with the machines of a cluster, on a clock that runs fast, until the test's end.
+func simulate(t *testing.T, cluster *spec.Cluster) (*simulator.Simulator, clock.Clock) {
+	t.Helper()
+	fast := clock.Scaled(1200)
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
+	t.Cleanup(func() { check.Do(t, s.Close()) })
+	return s, fast
+}
+
 // TestInstallOnTheSimulator installs examples over HTTP, from empty to the
 // credentials, within the request budget; a second run writes nothing.
 func TestInstallOnTheSimulator(t *testing.T) {
@@ -61,11 +71,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
 			cluster := sample.Example(t, example)
-			fast := clock.Scaled(1200)
-			s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
-			defer func() {
-				check.Do(t, s.Close())
-			}()
+			s, fast := simulate(t, cluster)
 			wire, files := &wireCount{}, &planetest.Files{}
 			run := func(mark string) (install.Result, error) {
 				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
