@@ -58,7 +58,7 @@ func run(ctx context.Context, o options) error {
 
 	// What to identify with is the importer's choice. Without any of it, as
 	// here where the variable is unset, the service is spoken to openly.
-	auth, err := rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}.Authorise(rest.Exchanger{})
+	auth, err := rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}.Authorise(nil, "", nil)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func run(ctx context.Context, o options) error {
 	}
 
 	installer := install.New(service,
-		install.Config{Files: install.NewFiles(o.dir),
+		install.Config{Files: install.Directory(o.dir),
 			PollInterval: o.poll,
 			Events: func(e model.Event) {
 				fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)

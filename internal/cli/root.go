@@ -143,7 +143,7 @@ func exit(ctx context.Context, a *app.App, command *cobra.Command, err error) in
 		return 0
 	}
 	if by := app.InterruptOf(ctx); by != nil && app.CodeOf(err) != by.Code {
-		err = &model.Fault{Code: by.Code, Err: by, Next: model.Literal(a.CommandLine())}
+		err = &model.Fault{Code: by.Code, Err: by, Next: model.Advicef("%s", a.CommandLine())}
 	}
 	code := app.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))

@@ -56,7 +56,7 @@ func TestInstallThroughOwnMedia(t *testing.T) {
 	}()
 	began := time.Now()
 	result, err := install.New(service, install.Config{Machines: machines,
-		Clock: fast, Files: install.NewFiles(t.TempDir()), Events: func(e model.Event) {
+		Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 			if e.Type == model.EventAction || e.Severity != model.SeverityInfo {
 				t.Logf("%s %s", e.Key, e.Message)
 			}

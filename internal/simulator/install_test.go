@@ -67,7 +67,7 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 	}
 	for run := range 2 {
 		acted := 0
-		_, err = install.New(plane, install.Config{Clock: fast, Files: install.NewFiles(t.TempDir()), Events: func(e model.Event) {
+		_, err = install.New(plane, install.Config{Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}

@@ -127,10 +127,8 @@ func (client *Client) observe(ctx context.Context, desired *model.Desired, prior
 	if err != nil {
 		return nil, err
 	}
-	observed.Detailed, observed.Known = began, &model.KnownResults{}
-	if prior != nil && prior.Known != nil {
-		observed.Known = prior.Known
-	}
+	observed.Detailed = began
+	observed.KeepKnown(prior)
 	if !query.Detail {
 		observed.Detailed = prior.Detailed
 	}

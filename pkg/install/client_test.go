@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -117,7 +115,9 @@ func TestCodeOfAWrongFile(t *testing.T) {
 	if code := model.FaultOf(err).Code; code != model.CodeInput {
 		t.Errorf("code %d: %v", code, err)
 	}
-	check.Equal(t, model.FaultOf(errors.New("other")).Code, model.CodeFailure, "another error: code")
+	if code := model.FaultOf(errors.New("other")).Code; code != model.CodeFailure {
+		t.Errorf("another error: code %d", code)
+	}
 }
 
 // What to type next names the kubeconfig where the results are, as a shell reads it.
@@ -125,8 +125,11 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "the results")
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}
-		client := install.New(p, install.Config{Files: install.NewFiles(dir)})
-		result := must.Get(client.Run(t.Context(), p.Desired))(t)
+		client := install.New(p, install.Config{Files: install.Directory(dir)})
+		result, err := client.Run(t.Context(), p.Desired)
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := "kubectl --kubeconfig '" + filepath.Join(dir, p.Desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
 		again, _, err := client.Plan(t.Context(), p.Desired)
 		if err != nil || result.Plan.Next.String() != want || again.Next.String() != want {
@@ -226,11 +229,14 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 			at[n] = r.Pass
 		}
 		looks := 0
-		must.Get(bmcs{Rack: r}.install(t, time.Hour, func() {
+		_, err := bmcs{Rack: r}.install(t, time.Hour, func() {
 			if looks++; at[looks] != nil {
 				at[looks]()
 			}
-		}))(t)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if x.Media != "" {
 			t.Errorf("the image is left in the drive: %+v", *x)
 		}
@@ -482,7 +488,9 @@ func TestLoopOfOnesOwn(t *testing.T) {
 			memory.Note(a, err, observed.At.Add(time.Duration(refused)*-time.Minute)) // so that its backoff is over
 			acted = acted || err == nil
 		}
-		kept = must.Get(json.Marshal(memory))(t)
+		if kept, err = json.Marshal(memory); err != nil {
+			t.Fatal(err)
+		}
 		if ended, err := plan.Ended(); ended && !acted {
 			if err != nil || refused != 2 || p.Count(model.RegisterCluster) != 1 || p.Count(model.StartInstall) != 1 {
 				t.Errorf("%v; refused %d times; wrote %v", err, refused, decidetest.Keys(p.Writes))

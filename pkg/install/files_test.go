@@ -109,13 +109,13 @@ func TestResultsOnDisk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
 				p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
-				if _, _, err := runFor(t, p, false, install.Config{Files: install.NewFiles(dir)}); err != nil {
+				if _, _, err := runFor(t, p, false, install.Config{Files: install.Directory(dir)}); err != nil {
 					t.Fatal(err)
 				}
 				cluster := filepath.Join(dir, p.Desired.Spec.Metadata.Name)
 				must.Do(t, test.spoil(filepath.Join(cluster, "auth")))
 				told := ""
-				result, _, err := runFor(t, p, false, install.Config{Files: install.NewFiles(dir),
+				result, _, err := runFor(t, p, false, install.Config{Files: install.Directory(dir),
 					Events: func(e model.Event) { told += e.Message + "\n" }})
 				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("%q, %v", result.Verdict, err)
@@ -171,7 +171,7 @@ func (s spoiling) kept(t *testing.T, cluster, told string) {
 // TestResultsAreFoundAsTheyWereLeft by a run that has nothing to do.
 func TestResultsAreFoundAsTheyWereLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := install.Config{Files: install.NewFiles(t.TempDir())}
+		files := install.Config{Files: install.Directory(t.TempDir())}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		if _, _, err := runFor(t, p, false, files); err != nil {
 			t.Fatal(err)

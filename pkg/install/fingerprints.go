@@ -106,7 +106,7 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 		at := of(w.Scope)
 		at.Warnings = append(at.Warnings, w.Message)
 	}
-	for _, named := range NewSnapshot(look.Desired, look.Observed).Hosts() {
+	for _, named := range look.Hosts() {
 		if h := named.Host; h != nil && named.Name != "" {
 			of(model.ScopeHost.Of(named.Name)).Object = hostAspect{
 				ID: h.ID, InfraEnv: h.InfraEnvID, Cluster: h.ClusterID, Hostname: h.Hostname, Stage: h.Progress.Stage, State: h.State, Day2: h.Day2,

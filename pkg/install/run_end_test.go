@@ -223,7 +223,7 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 		if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, model.FaultOf(err).Code)
 		}
-		_, took, err := runFor(t, p, false, install.Config{Files: install.NewFiles(dir)})
+		_, took, err := runFor(t, p, false, install.Config{Files: install.Directory(dir)})
 		if model.FaultOf(err).Code != model.CodeFailure || took > time.Minute {
 			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, model.FaultOf(err).Code, took)
 		}

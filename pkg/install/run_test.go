@@ -251,7 +251,7 @@ func TestRunEnds(t *testing.T) {
 				}
 				var events []model.Event
 				dir := t.TempDir()
-				result, err := install.New(p, install.Config{Files: install.NewFiles(dir),
+				result, err := install.New(p, install.Config{Files: install.Directory(dir),
 					Events: func(e model.Event) { events = append(events, e) }}).Run(t.Context(), p.Desired)
 				switch {
 				case test.code == 0 && err != nil:
@@ -394,7 +394,7 @@ func TestAdoptInstalled(t *testing.T) {
 func TestResultsOfAnEarlierCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		files := install.NewFiles(dir)
+		files := install.Directory(dir)
 		name := decidetest.Sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
 			must.Get(files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")))(t)

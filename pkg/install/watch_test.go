@@ -57,7 +57,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 					return nil
 				}
 				told := 0
-				_, err := install.New(p, install.Config{Files: install.NewFiles(t.TempDir()), Events: func(e model.Event) {
+				_, err := install.New(p, install.Config{Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 					if e.Reason == "PreparationFailed" && strings.Contains(e.Message, "cp-1: Failed to fetch container images") &&
 						e.Next != "" {
 						told++

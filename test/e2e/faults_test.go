@@ -16,9 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -208,13 +206,21 @@ func newQuietTrial(t *testing.T, file string, speed float64) *trial {
 
 func startTrial(t *testing.T, file string, speed float64, change func(*simulator.Config)) *trial {
 	t.Helper()
-	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
+	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
 	time := clock.Scaled(speed)
 	config := simulator.Config{Clock: time, Seed: 1, Cluster: cluster}
 	change(&config)
-	s := must.Get(simulator.Start(t.Context(), config))(t)
+	s, err := simulator.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		check.Do(t, s.Close(), "the simulator")
+		if err := s.Close(); err != nil {
+			t.Errorf("the simulator: %v", err)
+		}
 	})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
@@ -238,8 +244,11 @@ func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, err
 
 func (x *trial) installer(t *testing.T, options ...install.Config) *install.Client {
 	t.Helper()
-	plane := must.Get(rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}}))(t)
-	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.NewFiles(x.dir)}}, options...)...)
+	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.Directory(x.dir)}}, options...)...)
 }
 
 // story is what a run reported, for a test that failed.

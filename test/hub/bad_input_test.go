@@ -222,7 +222,7 @@ func TestTerminatingNamespace(t *testing.T) {
 func (x *site) detach(t testing.TB) *attempt {
 	t.Helper()
 	a := &attempt{}
-	a.result, a.err = install.New(x.plane(t), install.Config{Clock: x.time, Files: install.NewFiles(t.TempDir()), Events: a.take}).
+	a.result, a.err = install.New(x.plane(t), install.Config{Clock: x.time, Files: install.Directory(t.TempDir()), Events: a.take}).
 		Detach(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	a.trace.Verdict, a.trace.Code = a.result.Verdict, a.result.ExitCode
 	return a

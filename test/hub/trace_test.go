@@ -74,7 +74,7 @@ func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, d
 	t.Helper()
 	a := &attempt{}
 	options = append(append([]install.Config{
-		{Clock: x.time, Files: install.NewFiles(dir), Events: a.take, Timeout: 6 * time.Hour, UserTimeout: -1},
+		{Clock: x.time, Files: install.Directory(dir), Events: a.take, Timeout: 6 * time.Hour, UserTimeout: -1},
 	}, x.machines(t, plane)...), options...)
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
 	a.trace.Verdict, a.trace.Code, a.trace.Files, a.trace.Kinds = a.result.Verdict, a.result.ExitCode, saved(t, dir), a.kinds(x.cluster)

@@ -80,7 +80,7 @@ func fromEnvironment() (given, error) {
 	}
 	g.auth, err = rest.Credentials{
 		Token: secret("OAICTL_TOKEN"), OfflineToken: secret("OAICTL_OFFLINE_TOKEN"), SSOURL: os.Getenv("OAICTL_SSO_URL"),
-	}.Authorise(rest.Exchanger{Client: g.client, CAFile: g.caFile})
+	}.Authorise(g.client, g.caFile, nil)
 	if err != nil || g.kubeconfig == "" {
 		return g, err
 	}

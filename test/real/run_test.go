@@ -49,7 +49,7 @@ func (r *runs) with(ctx context.Context, t testing.TB, plane remote) *attempt {
 	t.Helper()
 	a := &attempt{}
 	options := append([]install.Config{
-		{Clock: r.time, Files: install.NewFiles(r.dir)}, r.patience(),
+		{Clock: r.time, Files: install.Directory(r.dir)}, r.patience(),
 		{Events: func(e model.Event) {
 			a.events = append(a.events, e)
 			a.trace.Take(e)

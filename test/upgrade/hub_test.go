@@ -253,7 +253,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	desired := &model.Desired{Spec: c.load(t), Options: model.Options{AddNodes: addNodes, Run: "run-1"}}
 	options := []install.Config{{Clock: clock.Real(), Events: hear}}
 	if dir != "" {
-		options = append(options, install.Config{Files: install.NewFiles(dir)})
+		options = append(options, install.Config{Files: install.Directory(dir)})
 	}
 	a.result, a.err = install.New(plane, options...).Detach(t.Context(), desired)
 	written := []string{}

@@ -171,7 +171,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 				cancel()
 			}
 		}
-		installer := install.New(plane, install.Config{Clock: passing, Files: install.NewFiles(dir), Events: hear, Timeout: 6 * time.Hour, UserTimeout: -1})
+		installer := install.New(plane, install.Config{Clock: passing, Files: install.Directory(dir), Events: hear, Timeout: 6 * time.Hour, UserTimeout: -1})
 		result, err := installer.Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: addNodes, Run: "run-1"}})
 		if err != nil && ctx.Err() == nil {
 			t.Fatalf("%s: %v", result.Verdict, err)

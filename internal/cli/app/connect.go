@@ -206,7 +206,7 @@ func (to ClientConfig) Service(ctx context.Context, other func(given rest.Creden
 	if err != nil {
 		return nil, err
 	}
-	auth, err := credentials.Authorise(rest.Exchanger{Client: exchange, Clock: to.Clock, CAFile: to.CAFile})
+	auth, err := credentials.Authorise(exchange, to.CAFile, to.Clock)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	if cluster != nil && cluster.Spec.Import != nil && !cluster.Spec.Import.Kubeconfig.IsZero() && cluster.Spec.Import.Kubeconfig.SecretRef == nil {
 		return []byte(cluster.Spec.Import.Kubeconfig.Secret().Reveal()), "of spec.import.kubeconfig", nil
 	}
-	kept, err := install.NewFiles(t.Dir).Observe(ctx, ref)
+	kept, err := install.Directory(t.Dir).Observe(ctx, ref)
 	if err != nil {
 		return nil, "", err
 	}

@@ -75,7 +75,7 @@ type removedLine struct {
 
 // begun are the names of the nodes that runs before have begun to remove from a cluster.
 func (r *Removing) begun(ctx context.Context, cluster model.ClusterRef) ([]string, error) {
-	data, err := install.NewFiles(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
+	data, err := install.Directory(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (r *Removing) noteBegun(ctx context.Context, desired *model.Desired) error 
 		}
 		line, err := json.Marshal(removedLine{Time: r.Clock.Now().UTC(), ClusterID: cluster.ID, Node: name})
 		if err == nil {
-			err = install.NewFiles(r.ToCluster.Dir).Append(ctx, cluster, removedFile, append(line, '\n'))
+			err = install.Directory(r.ToCluster.Dir).Append(ctx, cluster, removedFile, append(line, '\n'))
 		}
 		if err != nil {
 			return err

@@ -134,7 +134,7 @@ func (l *live) read() error {
 	if err != nil {
 		return err
 	}
-	source, err := credentials.Authorise(rest.Exchanger{Client: exchange, Clock: l.clock, CAFile: connection.CAFile})
+	source, err := credentials.Authorise(exchange, connection.CAFile, l.clock)
 	if err != nil {
 		return err
 	}

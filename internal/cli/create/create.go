@@ -334,7 +334,7 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		report(e)
 	})()
 	options := []install.Config{
-		{Files: install.NewFiles(o.Dir),
+		{Files: install.Directory(o.Dir),
 			Clock:        o.clusterClock,
 			PollInterval: o.PollInterval,
 			Timeout:      app.Limit(o.Timeout), UserTimeout: app.Limit(o.UserTimeout),

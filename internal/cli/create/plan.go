@@ -121,7 +121,7 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 	if err != nil {
 		return err
 	}
-	then := install.NewSnapshot(desired, observed).Then(plan)
+	then := (&install.Look{Desired: desired, Observed: observed, Plan: plan}).Then()
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
@@ -288,7 +288,7 @@ func (p location) complete(next model.Advice) model.Advice {
 
 // observingClient is a client that also reads a cluster's results and its machines' BMCs.
 func observingClient(a *app.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
-	options := []install.Config{{Files: install.NewFiles(at.dir)}}
+	options := []install.Config{{Files: install.Directory(at.dir)}}
 	if len(booted) > 0 {
 		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)
 		if err != nil {

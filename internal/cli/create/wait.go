@@ -101,7 +101,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		case result.Verdict == model.VerdictFailed:
 			ended.Next = model.Command("why", seen.Ref.Name)
 		case ended.Code == model.CodeTimeout:
-			ended.Next = model.Literal(o.CommandLine())
+			ended.Next = model.Advicef("%s", o.CommandLine())
 		}
 		failed = &ended
 	}

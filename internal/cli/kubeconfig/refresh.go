@@ -192,7 +192,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 		})
 	}
 	cluster := model.ClusterRef{ID: has.cluster.ID, Name: held.folder}
-	claimed, saved, err := has.service.With(install.Config{Files: install.NewFiles(o.Dir)}).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
+	claimed, saved, err := has.service.With(install.Config{Files: install.Directory(o.Dir)}).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
 	for _, aside := range []string{claimed, saved} {
 		if aside != "" {
 			o.Say("What was there is kept in %s.", aside)

@@ -134,7 +134,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 		return err
 	}
 	ref := result.Observed.Cluster.ClusterRef
-	files := install.NewFiles(o.Dir)
+	files := install.Directory(o.Dir)
 	if _, err := files.Claim(ctx, ref, nil); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (o *importOptions) next(name string) model.Advice {
 	}
 	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		names.Quoted(o.Kubeconfig), clusterSecretFile)
-	return "a discovery image takes the pull secret as a file: " + model.Literal(read) + "; then " + model.Command(words...)
+	return "a discovery image takes the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
 }
 
 // clusterSecretFile is where the cluster's own pull secret is put for the next command.

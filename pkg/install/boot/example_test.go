@@ -68,7 +68,7 @@ func installRack(ctx context.Context, cluster *spec.Cluster, serviceURL, bmcProx
 		return err
 	}
 	defer func() { _ = machines.Close() }()
-	files := install.NewFiles(folder)
+	files := install.Directory(folder)
 	result, err := install.New(service, install.Config{Clock: passing, Files: files, Machines: machines}).Run(ctx, desired)
 	if err == nil {
 		fmt.Println(cluster.Metadata.Name, "is", result.Verdict)

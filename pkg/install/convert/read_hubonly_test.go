@@ -9,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -21,14 +19,19 @@ import (
 func readBack(t *testing.T, objects []*unstructured.Unstructured) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
 	var out bytes.Buffer
-	must.Do(t, render.WriteYAML(&out, objects))
+	if err := (&render.Objects{Cluster: objects}).WriteYAML(&out); err != nil {
+		t.Fatal(err)
+	}
 	return readText(t, out.Bytes())
 }
 
 // readText reads objects that were written.
 func readText(t *testing.T, text []byte) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
-	c := must.Get(convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true}))(t)
+	c, err := convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return c, load(t, c)
 }
 
@@ -57,7 +60,10 @@ func sortedHub(c *spec.Cluster) spec.Hub {
 // that has a place for it.
 func TestRoundTripHubOnly(t *testing.T) {
 	before := sample.Parse(t, sample.EveryField())
-	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
+	objects, err := render.Hub(before, render.Options{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, after := readBack(t, objects.All())
 	if diff := cmp.Diff(sortedHub(before), sortedHub(after)); diff != "" {
 		t.Errorf("hub (-said +read):\n%s", diff)
@@ -65,7 +71,9 @@ func TestRoundTripHubOnly(t *testing.T) {
 	if diff := cmp.Diff(metal3Of(before), metal3Of(after)); diff != "" {
 		t.Errorf("metal3 (-said +read):\n%s", diff)
 	}
-	check.Equal(t, after.Spec.Discovery.OSVersion, before.Spec.Discovery.OSVersion, "the live system is of")
+	if after.Spec.Discovery.OSVersion != before.Spec.Discovery.OSVersion {
+		t.Errorf("the live system is of %q", after.Spec.Discovery.OSVersion)
+	}
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
 	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.Options{Secrets: true})
@@ -87,7 +95,10 @@ func TestRoundTripHubOnly(t *testing.T) {
 // kubeconfig in a file.
 func TestRoundTripImport(t *testing.T) {
 	before := sample.Parse(t, sample.Imported)
-	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
+	objects, err := render.Hub(before, render.Options{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, after := readBack(t, objects.All())
 	for _, loss := range c.Losses {
 		t.Errorf("lost: %+v", loss)

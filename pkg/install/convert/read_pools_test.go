@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -21,7 +20,10 @@ import (
 // TestRecordedPools: hyperthreading in an AgentClusterInstall is carried over as the
 // service of a real hub reads it, for clusters with an arbiter, where every role counts.
 func TestRecordedPools(t *testing.T) {
-	recorded := must.Get(os.Open("../../../internal/shared/hubobjects/testdata/recorded.jsonl"))(t)
+	recorded, err := os.Open("../../../internal/shared/hubobjects/testdata/recorded.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer recorded.Close()
 	read := 0
 	for lines := bufio.NewScanner(recorded); lines.Scan(); {
@@ -30,11 +32,16 @@ func TestRecordedPools(t *testing.T) {
 			Spec    map[string]any
 			Service struct{ Hyperthreading string }
 		}
-		must.Do(t, json.Unmarshal(lines.Bytes(), &row))
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
 		if row.Service.Hyperthreading == "" {
 			continue
 		}
-		objects := must.Get(render.Hub(sample.Example(t, "arbiter"), render.Options{Secrets: true}))(t)
+		objects, err := render.Hub(sample.Example(t, "arbiter"), render.Options{Secrets: true})
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, u := range objects.All() {
 			if s, is := u.Object["spec"].(map[string]any); is && u.GetKind() == row.Kind {
 				maps.DeleteFunc(s, func(name string, _ any) bool { return name == "controlPlane" || name == "compute" || name == "arbiter" })
@@ -42,8 +49,13 @@ func TestRecordedPools(t *testing.T) {
 			}
 		}
 		var text bytes.Buffer
-		must.Do(t, render.WriteYAML(&text, objects.All()))
-		result := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": text.Bytes()}.env(), AcceptUnknownHosts: true}))(t)
+		if err := objects.WriteYAML(&text); err != nil {
+			t.Fatal(err)
+		}
+		result, err := convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": text.Bytes()}.env(), AcceptUnknownHosts: true})
+		if err != nil {
+			t.Fatal(err)
+		}
 		carried := result.Cluster.Spec.Hyperthreading
 		if carried == nil { // which leaves it to the service's default
 			carried = spec.RoleSet{spec.AllRoles}

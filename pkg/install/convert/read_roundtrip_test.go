@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -24,8 +22,14 @@ import (
 func meaning(t *testing.T, c *spec.Cluster) map[string]any {
 	t.Helper()
 	s := c.Spec
-	overrides := must.Get(c.InstallConfigOverrides())(t)
-	ignition := must.Get(c.DiscoveryIgnition())(t)
+	overrides, err := c.InstallConfigOverrides()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignition, err := c.DiscoveryIgnition()
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := map[string]any{
 		"name": c.Metadata.Name, "tags": c.Metadata.Tags, "domain": s.BaseDomain,
 		"version": s.OpenShift.Version, "releaseImage": s.OpenShift.ReleaseImage, "imageSet": s.OpenShift.ImageSet, "arch": s.OpenShift.Arch,
@@ -44,7 +48,10 @@ func meaning(t *testing.T, c *spec.Cluster) map[string]any {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		network, macs, _ := c.StaticNetwork(h)
-		ignition := must.Get(h.Ignition.JSON())(t)
+		ignition, err := h.Ignition.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
 		host := map[string]any{
 			"role": h.Role, "hostname": h.Hostname, "match": h.Match, "hints": h.Disk.Hints, "arch": h.Arch, "labels": h.Labels, "pool": h.MachineConfigPool,
 			"installerArgs": h.InstallerArgs, "ignition": decoded(t, ignition), "network": network != "", "nics": macs,
@@ -67,7 +74,9 @@ func decoded(t *testing.T, text string) any {
 		return nil
 	}
 	var value any
-	must.Do(t, json.Unmarshal([]byte(text), &value))
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
 	return value
 }
 
@@ -101,8 +110,13 @@ func TestRoundTripHub(t *testing.T) {
 				t.Skipf("a hub cannot say it: %v", err)
 			}
 			var out bytes.Buffer
-			must.Do(t, render.WriteYAML(&out, objects.All()))
-			c := must.Get(convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true}))(t)
+			if err := objects.WriteYAML(&out); err != nil {
+				t.Fatal(err)
+			}
+			c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, loss := range c.Losses {
 				t.Errorf("lost: %+v", loss)
 			}
@@ -130,10 +144,18 @@ func TestRoundTripMachines(t *testing.T) {
 		h.Labels = map[string]string{"rack": "7", "example.com/room": "a"}
 		h.InstallerArgs = []string{"--append-karg", "ip=dhcp"}
 	}
-	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
+	objects, err := render.Hub(before, render.Options{Secrets: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	must.Do(t, render.WriteYAML(&out, objects.All()))
-	c := must.Get(convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()}))(t)
+	if err := objects.WriteYAML(&out); err != nil {
+		t.Fatal(err)
+	}
+	c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(c.Losses) > 0 {
 		t.Errorf("lost: %+v", c.Losses)
 	}
@@ -161,12 +183,17 @@ func TestRoundTripFiles(t *testing.T) {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
 				before := sample.Example(t, name)
 				dir := filepath.Join(t.TempDir(), "out")
-				lost := must.Get(writeAs(t, format, before, dir, secrets))(t)
+				lost, err := writeAs(t, format, before, dir, secrets)
+				if err != nil {
+					t.Fatal(err)
+				}
 				c, err := convert.Read(t.Context(), dir, convert.Options{Version: before.Spec.OpenShift.Version})
 				if err != nil {
 					t.Fatalf("%v\n%s", err, tree(t, dir))
 				}
-				check.Equal(t, c.Format, format, "it was read as")
+				if c.Format != format {
+					t.Errorf("it was read as %s", c.Format)
+				}
 				for _, loss := range c.Losses {
 					t.Errorf("reading lost %+v", loss)
 				}
@@ -211,9 +238,15 @@ func paths(lost []convert.Loss) []string {
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
-	files := must.Get(filepath.Glob(filepath.Join(dir, "*.yaml")))(t)
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range files {
-		data := must.Get(os.ReadFile(file))(t)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		out.WriteString("--- " + file + "\n" + string(data))
 	}
 	return out.String()

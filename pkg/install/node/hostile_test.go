@@ -249,7 +249,7 @@ func TestKilled(t *testing.T) {
 			for range 10 {
 				ctx, kill := context.WithCancel(t.Context())
 				plane := &deadly{Nodes: s.plane(), kill: kill, before: when == "before"}
-				_, err := install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.NewFiles(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
+				_, err := install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.Directory(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
 				kill()
 				if plane.acts.Load() == 0 {
 					if err != nil {
@@ -261,7 +261,7 @@ func TestKilled(t *testing.T) {
 					plane := &deadly{Nodes: s.plane(), kill: func() {}, once: true}
 					ctx, kill := context.WithCancel(t.Context())
 					plane.kill = kill
-					_, _ = install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.NewFiles(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
+					_, _ = install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.Directory(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
 					kill()
 				}
 				killed++

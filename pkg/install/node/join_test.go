@@ -228,7 +228,7 @@ func (s *stage) run(desired *model.Desired, within time.Duration, options ...ins
 	ctx, cancel := context.WithTimeout(s.t.Context(), within)
 	defer cancel()
 	options = append([]install.Config{
-		{Nodes: s.plane(), Clock: s.clock, Files: install.NewFiles(s.dir), Timeout: -1, UserTimeout: -1,
+		{Nodes: s.plane(), Clock: s.clock, Files: install.Directory(s.dir), Timeout: -1, UserTimeout: -1,
 			Events: func(e model.Event) {
 				s.mu.Lock()
 				defer s.mu.Unlock()

@@ -362,7 +362,7 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 	for ; runs < 30; runs++ {
 		ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 		plane := l.plane()
-		_, err := install.New(service, install.Config{Nodes: killedAfter{plane, cancel}, Clock: l.clock, Timeout: -1, UserTimeout: -1, Files: install.NewFiles(l.dir)}).Run(ctx, desired)
+		_, err := install.New(service, install.Config{Nodes: killedAfter{plane, cancel}, Clock: l.clock, Timeout: -1, UserTimeout: -1, Files: install.Directory(l.dir)}).Run(ctx, desired)
 		cancel()
 		plane.Close()
 		if err == nil {

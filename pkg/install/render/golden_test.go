@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -16,9 +15,14 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func rendered(t *testing.T, c *spec.Cluster, o render.Options) string {
 	t.Helper()
-	objects := must.Get(render.Hub(c, o))(t)
+	objects, err := render.Hub(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	must.Do(t, render.WriteYAML(&out, objects.All()))
+	if err := objects.WriteYAML(&out); err != nil {
+		t.Fatal(err)
+	}
 	return out.String()
 }
 

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -49,7 +47,10 @@ func TestTokenKindDecidesTheHeader(t *testing.T) {
 		" opaque\n":      "Authorization=Bearer opaque",
 		"Basic dXNlcjpw": "Authorization=Basic dXNlcjpw",
 	} {
-		source := must.Get(Credentials{Token: spec.NewSecret(token)}.Authorise(Exchanger{Clock: newFakeClock()}))(t)
+		source, err := Credentials{Token: spec.NewSecret(token)}.Authorise(nil, "", newFakeClock())
+		if err != nil {
+			t.Fatal(err)
+		}
 		name, value, err := source.Header(t.Context())
 		if got := name + "=" + value; err != nil || got != want {
 			t.Errorf("got %s, want %s (%v)", got, want, err)
@@ -67,11 +68,14 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 		"no secret": {ClientID: "x"},
 		"no id":     {ClientSecret: secret},
 	} {
-		if _, err := c.Authorise(Exchanger{}); model.FaultOf(err).Code != model.CodeUsage {
+		if _, err := c.Authorise(nil, "", nil); model.FaultOf(err).Code != model.CodeUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	source := must.Get(Credentials{}.Authorise(Exchanger{}))(t)
+	source, err := Credentials{}.Authorise(nil, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if name, _, _ := source.Header(t.Context()); name != "" {
 		t.Error("a header without credentials")
 	}
@@ -120,19 +124,26 @@ func TestOfflineToken(t *testing.T) {
 		reply(w, 200, "[]")
 	})
 	offline := jwt(map[string]any{"typ": "Offline", "azp": "cloud-services"})
-	source := must.Get(Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}.Authorise(Exchanger{Clock: f.clock}))(t)
+	source, err := Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}.Authorise(nil, "", f.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := f.plane(t, func(c *Config) { c.Auth = source })
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			check.Do(t, listAll(p))
+			if err := listAll(p); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	group.Wait()
 	if n := s.issued.Load(); n != 1 {
 		t.Errorf("%d tokens for callers at once", n)
 	}
-	check.Equal(t, s.forms[0], "client_id=cloud-services&grant_type=refresh_token&refresh_token="+offline, "got form")
+	if want := "client_id=cloud-services&grant_type=refresh_token&refresh_token=" + offline; s.forms[0] != want {
+		t.Errorf("got form %s", s.forms[0])
+	}
 
 	good = "access-2"
 	_ = f.clock.Sleep(t.Context(), 13*time.Minute+time.Second)
@@ -155,10 +166,19 @@ func TestOfflineToken(t *testing.T) {
 func TestServiceAccount(t *testing.T) {
 	f, s := newFake(t), newSSO(t, 900)
 	f.json("GET /v2/clusters", 200, []any{})
-	source := must.Get(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}.Authorise(Exchanger{Clock: f.clock}))(t)
-	must.Do(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
-	check.Equal(t, s.forms[0], "client_id=robot&client_secret=geheim&grant_type=client_credentials", "got form")
-	check.Equal(t, f.took()[0].header.Get("Authorization"), "Bearer access-1")
+	source, err := Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}.Authorise(nil, "", f.clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listAll(f.plane(t, func(c *Config) { c.Auth = source })); err != nil {
+		t.Fatal(err)
+	}
+	if want := "client_id=robot&client_secret=geheim&grant_type=client_credentials"; s.forms[0] != want {
+		t.Errorf("got form %s", s.forms[0])
+	}
+	if got := f.took()[0].header.Get("Authorization"); got != "Bearer access-1" {
+		t.Errorf("got %s", got)
+	}
 }
 
 // What goes wrong at the token endpoint says so, and shows no token.
@@ -178,7 +198,7 @@ func TestExchangeFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := newFake(t), newSSO(t, 900)
 			s.answer = test.answer
-			source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: s.URL}.Authorise(Exchanger{Clock: f.clock})
+			source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: s.URL}.Authorise(nil, "", f.clock)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,7 +235,10 @@ func TestTokenServiceAddress(t *testing.T) {
 		"unknown CA":     {secure.URL, "--ca-file", model.CodeFailure},
 		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", model.CodeFailure},
 	} {
-		source := must.Get(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}.Authorise(Exchanger{Clock: f.clock}))(t)
+		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}.Authorise(nil, "", f.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
 		fault := faultOf(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
 		if fault.Code != test.code || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: code %d, %v, next %q", name, fault.Code, fault, fault.Next)
@@ -232,7 +255,9 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 		c.Auth = transport.StaticToken(spec.NewSecret("verysecret"))
 		c.Trace = func(x install.Call) { seen = append(seen, x) }
 	})
-	must.Get(p.Events(t.Context(), install.EventFilter{}, 0))(t)
+	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {
+		t.Fatal(err)
+	}
 	if err := listAll(p); err == nil {
 		t.Fatal("the fake has no clusters")
 	}
@@ -264,11 +289,11 @@ func TestTokensGoToNoOtherOrigin(t *testing.T) {
 			}
 			http.Redirect(w, r, test.redirect, http.StatusTemporaryRedirect)
 		}
-		address, exchange := s.URL, Exchanger{Clock: f.clock}
+		address, client := s.URL, http.DefaultClient
 		if test.redirect == "" {
-			address, exchange.Client = secure.URL, secure.Client()
+			address, client = secure.URL, secure.Client()
 		}
-		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: address}.Authorise(exchange)
+		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: address}.Authorise(client, "", f.clock)
 		if err != nil {
 			t.Fatal(err)
 		}

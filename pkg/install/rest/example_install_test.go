@@ -53,10 +53,10 @@ func installCluster(ctx context.Context, file, serviceURL, folder string, passin
 	if err != nil {
 		return err
 	}
-	client := install.New(service, install.Config{Files: install.NewFiles(folder), Clock: passing,
+	client := install.New(service, install.Config{Files: install.Directory(folder), Clock: passing,
 		Events: func(e model.Event) { fmt.Fprintln(os.Stderr, e.Message) }})
 	if _, err := client.Run(ctx, &model.Desired{Spec: cluster}); err != nil {
-		return err // why it is not installed: see model.CodeOf and model.NextOf
+		return err // why it is not installed: see model.FaultOf
 	}
 	fmt.Println(cluster.Metadata.Name, "is installed")
 	return nil

@@ -120,19 +120,12 @@ type Credentials struct {
 	SSOURL string
 }
 
-// Exchanger is what is needed to exchange tokens.
-type Exchanger struct {
-	// Client verifies certificates: what is sent is worth more than the service. http.DefaultClient if nil. Its redirect
-	// policy is replaced: a token goes to no other origin.
-	Client *http.Client
-	Clock  install.Clock // the machine's own if nil
-	CAFile string        // the file that Client trusts, for errors
-}
-
-// Authorise makes a token source of what the user gave. The clock and the
-// client of exchange are used where tokens have to be exchanged.
-func (c Credentials) Authorise(exchange Exchanger) (TokenSource, error) {
-	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: exchange.Client, Clock: clock.Of(exchange.Clock), CAFile: exchange.CAFile})
+// Authorise makes a token source of what the user gave. The rest is for credentials that have to be exchanged for a token:
+// the client verifies certificates, since what is sent is worth more than the service; nil is http.DefaultClient. Its
+// redirect policy is replaced: a token goes to no other origin. caFile is the file that it trusts, for errors. A clock that
+// is nil is the machine's own.
+func (c Credentials) Authorise(client *http.Client, caFile string, now install.Clock) (TokenSource, error) {
+	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: client, Clock: clock.Of(now), CAFile: caFile})
 }
 
 // HTTPClient is a client that trusts the system's certificates and those of caFile (PEM, "" for none), or every
