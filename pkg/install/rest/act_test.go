@@ -245,10 +245,7 @@ func TestImageOfNodes(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	act := func(secret spec.Source) error {
 		n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "lab", PullSecret: secret, Hosts: []spec.Host{{Name: "w-5", Match: spec.Match{Serial: "S5"}}}}}
-		c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 		c = must.Get(c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}))(t)
 		return w.plane(t).Act(t.Context(), &model.Desired{Spec: c}, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
 	}
