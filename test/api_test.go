@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestExportedNamesNeedNoInternalType: what an importer of pkg/install and of the packages below it can name, has no type of
@@ -67,10 +69,7 @@ func TestInternalTypesAreFound(t *testing.T) {
 // exported are the packages of pkg/install that importers may use, as the compiler has them.
 func exported(t *testing.T) []*types.Package {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "../pkg/install/...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	out := must.Get(exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "../pkg/install/...").Output())(t, "go list")
 	files := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		if path, file, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
@@ -86,10 +85,7 @@ func exported(t *testing.T) []*types.Package {
 		if !strings.HasPrefix(path, module+"/pkg/install") || strings.Contains(path, "/internal/") {
 			continue
 		}
-		p, err := from.Import(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(from.Import(path))(t)
 		public = append(public, p)
 	}
 	slices.SortFunc(public, func(a, b *types.Package) int { return strings.Compare(a.Path(), b.Path()) })

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/cli"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -24,30 +25,21 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	add := func(name string) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		found[name] = string(text)
 	}
 	for _, pattern := range []string{"../*.md", "../examples/*.md", "../examples/*/*.md", "tools/*.md"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(pattern))(t)
 		for _, name := range names {
 			add(name)
 		}
 	}
-	err := filepath.WalkDir("../docs", func(name string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../docs", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(name) == ".md" {
 			add(name)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(found) < 5 {
 		t.Fatalf("found only %d pages", len(found))
 	}
@@ -81,10 +73,7 @@ func TestLinks(t *testing.T) {
 // anchors are the headings of a page as links spell them.
 func anchors(t *testing.T, name string) []string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(name))(t)
 	var found []string
 	for line := range strings.Lines(string(text)) {
 		heading := strings.TrimLeft(line, "#")
@@ -101,18 +90,9 @@ func anchors(t *testing.T, name string) []string {
 // shows: whole documents, of kind Nodes too, as they are, and what starts with spec laid over the
 // compact example.
 func TestSnippets(t *testing.T) {
-	base, err := os.ReadFile(filepath.Join("..", "examples", "compact", "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pullSecret, err := os.ReadFile(filepath.Join("..", "examples", "shared", "pull-secret.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sshKey, err := os.ReadFile(filepath.Join("..", "examples", "shared", "id_ed25519.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.ReadFile(filepath.Join("..", "examples", "compact", "cluster.yaml")))(t)
+	pullSecret := must.Get(os.ReadFile(filepath.Join("..", "examples", "shared", "pull-secret.json")))(t)
+	sshKey := must.Get(os.ReadFile(filepath.Join("..", "examples", "shared", "id_ed25519.pub")))(t)
 	env := spec.Env{
 		Nodes: true,
 		LookupEnv: func(name string) (string, bool) {
@@ -182,11 +162,7 @@ func overlay(t *testing.T, base, over []byte) []byte {
 			fields[field] = value
 		}
 	}
-	out, err := yaml.Marshal(below)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return must.Get(yaml.Marshal(below))(t)
 }
 
 // TestCommands holds the command lines of every page to the commands that there
@@ -227,10 +203,7 @@ func TestExitCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "docs", "exit-codes.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join("..", "docs", "exit-codes.md")))(t)
 	codes := func(pattern, text string) []string {
 		var found []string
 		for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
@@ -270,10 +243,7 @@ func understood(line string) error {
 // pattern of tests has dollar signs, which make would take for variables of its own, and
 // then no test runs.
 func TestMakeHandsOnPatterns(t *testing.T) {
-	text, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../Makefile"))(t)
 	if strings.Contains(string(text), "$(RUN)") || !strings.Contains(string(text), "-run '$(value RUN)'") {
 		t.Error("RUN is expanded before it is handed to go test")
 	}
@@ -282,14 +252,8 @@ func TestMakeHandsOnPatterns(t *testing.T) {
 // TestMakeDeployNeedsNoCertManager holds the Makefile to what the page says of it: it deploys what the page makes
 // without cert-manager.
 func TestMakeDeployNeedsNoCertManager(t *testing.T) {
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../docs/capi.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := must.Get(os.ReadFile("../Makefile"))(t)
+	page := must.Get(os.ReadFile("../docs/capi.md"))(t)
 	flags := regexp.MustCompile(`(?m)^MANIFESTS +\?= (.+)$`).FindSubmatch(makefile)
 	said := regexp.MustCompile("oaictl controller manifests (--layout apply.*) --output-dir manifests\n[^`]*```\n\n`make docker-build docker-push deploy").FindSubmatch(page)
 	if flags == nil || said == nil {
@@ -304,10 +268,7 @@ func TestMakeDeployNeedsNoCertManager(t *testing.T) {
 // podman say it in ARGs that have no default: one would win over the platform. A builder that says none has Go build for
 // the machine that it runs on, and may not be given an empty --platform.
 func TestImageIsOfItsPlatform(t *testing.T) {
-	text, err := os.ReadFile("../Containerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../Containerfile"))(t)
 	for _, name := range []string{"TARGETOS", "TARGETARCH"} {
 		arg := regexp.MustCompile(`(?m)^ARG ` + name + `(.*)$`).FindSubmatch(text)
 		if arg == nil || len(arg[1]) > 0 {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // knowers are the files that know a field of cluster.yaml by one of its names. Tests and generated files are not
@@ -18,7 +20,7 @@ func knowers(t *testing.T, field *regexp.Regexp, left func(path string) bool) []
 	t.Helper()
 	var know []string
 	for _, root := range []string{"pkg", "internal", "cmd"} {
-		err := filepath.WalkDir(filepath.Join("..", root), func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(filepath.Join("..", root), func(path string, entry fs.DirEntry, err error) error {
 			path = strings.TrimPrefix(filepath.ToSlash(path), "../")
 			switch {
 			case err != nil:
@@ -35,10 +37,7 @@ func knowers(t *testing.T, field *regexp.Regexp, left func(path string) bool) []
 				know = append(know, path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	slices.Sort(know)
 	return know
@@ -48,10 +47,7 @@ func knowers(t *testing.T, field *regexp.Regexp, left func(path string) bool) []
 // of a service touches. The others are the formats of pkg/install/convert, the objects of Cluster API, the types of a hub's
 // objects, and the simulator, which plays the service.
 func TestFieldTouchesFewFiles(t *testing.T) {
-	page, err := os.ReadFile("../docs/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../docs/architecture.md"))(t)
 	_, section, _ := strings.Cut(string(page), "**A field of cluster.yaml**")
 	section, _, _ = strings.Cut(section, "`go generate")
 	var listed []string

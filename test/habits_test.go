@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // habit is a use of the standard library that belongs at the project's edges.
@@ -292,14 +294,8 @@ func TestHabitsAreSeen(t *testing.T) {
 	snippet := func(code string) source {
 		t.Helper()
 		name := filepath.Join(t.TempDir(), "x.go")
-		if err := os.WriteFile(name, []byte("package x\n"+code), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := parse("x/x.go", name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		must.Do(t, os.WriteFile(name, []byte("package x\n"+code), 0o600))
+		return must.Get(parse("x/x.go", name))(t)
 	}
 	clock := habit{pkg: "time", uses: []string{"Now"}}
 	for code, want := range map[string]int{

@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -21,20 +23,12 @@ import (
 func TestImporter(t *testing.T) {
 	program := example(t, ".")
 	file := filepath.Join("..", "examples", "sno", "cluster.yaml")
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	// Fast enough to be done in seconds, slow enough for a program whose own
 	// clock is the wall's to see every state that it has to act on.
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: clock.Scaled(300), Seed: 1, Cluster: cluster}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
 	dir := t.TempDir()
 	run := func(args ...string) string {
@@ -97,10 +91,7 @@ func example(t *testing.T, folder string) string {
 func TestImporterLines(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
-		text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", filepath.FromSlash(name))))(t)
 		return string(text)
 	}
 	page := read("docs/library.md")
@@ -119,8 +110,6 @@ func TestImporterLines(t *testing.T) {
 		t.Fatalf("%d lines are needed, not 9: %q", len(lines), lines)
 	}
 	for _, line := range lines {
-		if !strings.Contains(page, strings.TrimSpace(line)) {
-			t.Errorf("docs/library.md lacks the line %q", strings.TrimSpace(line))
-		}
+		check.Contains(t, page, strings.TrimSpace(line), "docs/library.md lacks the line")
 	}
 }

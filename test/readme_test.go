@@ -9,14 +9,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestFirstCommand runs the first command of README as it stands there, and looks for what it promises.
 func TestFirstCommand(t *testing.T) {
-	page, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../README.md"))(t)
 	found := regexp.MustCompile(`(?m)^go run (.*)(\./cmd/oaictl) (.*)$`).FindStringSubmatch(string(page))
 	if found == nil {
 		t.Fatal("README has no command that starts with go run")
@@ -41,7 +41,5 @@ func TestFirstCommand(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "compact.example.com is installed.") {
 		t.Fatalf("%v: %v\n%s", run.Args, err, out)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "_simulated", "compact", "auth", "kubeconfig")); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(filepath.Join(dir, "_simulated", "compact", "auth", "kubeconfig"))))
 }

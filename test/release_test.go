@@ -20,6 +20,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestRelease looks into a release that was made beforehand: `make
@@ -54,14 +57,9 @@ func TestRelease(t *testing.T) {
 		}
 	})
 	t.Run("checksums", func(t *testing.T) {
-		sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sums := must.Get(os.ReadFile(filepath.Join(dist, "checksums.txt")))(t)
 		for _, name := range append(archives, match(t, dist, "*.deb", "*.rpm", "*.sbom.json")...) {
-			if line := sum(t, name) + "  " + filepath.Base(name); !strings.Contains(string(sums), line) {
-				t.Errorf("checksums.txt has no line %q", line)
-			}
+			check.Contains(t, string(sums), sum(t, name)+"  "+filepath.Base(name), "checksums.txt has no line")
 		}
 	})
 	t.Run("providers", func(t *testing.T) { checkProviders(t, dist) })
@@ -72,27 +70,19 @@ func TestRelease(t *testing.T) {
 
 // checkProviders looks for what clusterctl reads of a release, and holds it to be checked by its sums.
 func checkProviders(t *testing.T, dist string) {
-	sums, err := os.ReadFile(filepath.Join(dist, "checksums.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := must.Get(os.ReadFile(filepath.Join(dist, "checksums.txt")))(t)
 	folder := filepath.Join(filepath.Dir(dist), "bin", "release", "capi")
 	for _, name := range []string{
 		"bootstrap-components.yaml", "control-plane-components.yaml", "infrastructure-components.yaml", "metadata.yaml", "clusterctl.yaml",
 		"cluster-template.yaml", "cluster-template-compact.yaml", "clusterclass-openshift-assisted.yaml",
 	} {
-		if line := sum(t, filepath.Join(folder, name)) + "  " + name; !strings.Contains(string(sums), line) {
-			t.Errorf("checksums.txt has no line %q", line)
-		}
+		check.Contains(t, string(sums), sum(t, filepath.Join(folder, name))+"  "+name, "checksums.txt has no line")
 	}
 }
 
 // checkKrew holds the plugin's manifest to the archives beside it.
 func checkKrew(t *testing.T, dist string, archives []string) {
-	text, err := os.ReadFile(filepath.Join(dist, "krew", "oai.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dist, "krew", "oai.yaml")))(t)
 	var manifest struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
@@ -104,9 +94,7 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal(text, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &manifest))
 	if manifest.Metadata.Name != "oai" || len(manifest.Spec.Platforms) != len(archives) {
 		t.Errorf("the manifest is for %s with %d platforms", manifest.Metadata.Name, len(manifest.Spec.Platforms))
 	}
@@ -139,9 +127,7 @@ func checkKrew(t *testing.T, dist string, archives []string) {
 	}
 	slices.Sort(platforms)
 	want := []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
-	if !slices.Equal(platforms, want) {
-		t.Errorf("it is for %v", platforms)
-	}
+	check.Slice(t, platforms, want, "it is for")
 }
 
 // checkPackages looks for the names by which kubectl and clusterctl find the
@@ -154,10 +140,7 @@ func checkPackages(t *testing.T, dist string) {
 		t.Skip("no dpkg-deb to look into a package with")
 	}
 	for _, name := range match(t, dist, "*.deb") {
-		out, err := exec.CommandContext(t.Context(), "dpkg-deb", "-c", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(exec.CommandContext(t.Context(), "dpkg-deb", "-c", name).Output())(t)
 		for _, line := range []string{
 			"./usr/bin/kubectl-oai -> oaictl", "./usr/bin/kubectl_complete-oai -> oaictl", "./usr/bin/clusterctl-oai -> oaictl",
 			"./usr/share/man/man1/oaictl.1", "./usr/share/bash-completion/completions/oaictl", "./usr/share/zsh/site-functions/_oaictl",
@@ -175,25 +158,18 @@ func checkNames(t *testing.T, dist string) {
 	if len(programs) != 1 {
 		t.Fatalf("programs for this platform: %v", programs)
 	}
-	program, err := filepath.Abs(programs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(filepath.Abs(programs[0]))(t)
 	dir := t.TempDir()
 	for name, want := range map[string]string{"oaictl": "oaictl ", "kubectl-oai": "kubectl oai ", "clusterctl-oai": "clusterctl oai "} {
 		link := filepath.Join(dir, name)
-		if err := os.Symlink(program, link); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(program, link))
 		out, err := exec.CommandContext(t.Context(), link, "--help").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "\n  "+want) {
 			t.Errorf("%s --help does not speak of %q (%v):\n%s", name, want, err, out)
 		}
 	}
 	link := filepath.Join(dir, "kubectl_complete-oai")
-	if err := os.Symlink(program, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(program, link))
 	out, err := exec.CommandContext(t.Context(), link, "versio").Output()
 	if err != nil || !strings.HasPrefix(string(out), "version\t") {
 		t.Errorf("kubectl_complete-oai completes versio to %q (%v)", out, err)
@@ -204,10 +180,7 @@ func match(t *testing.T, dir string, patterns ...string) []string {
 	t.Helper()
 	var found []string
 	for _, pattern := range patterns {
-		names, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		found = append(found, names...)
 	}
 	return found
@@ -215,10 +188,7 @@ func match(t *testing.T, dir string, patterns ...string) []string {
 
 func sum(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(name))(t)
 	digest := sha256.Sum256(data)
 	return hex.EncodeToString(digest[:])
 }
@@ -226,25 +196,16 @@ func sum(t *testing.T, name string) string {
 // contents are the files in an archive.
 func contents(t *testing.T, name string) []string {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(name))(t)
 	var files []string
 	if filepath.Ext(name) == ".zip" {
-		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		archive := must.Get(zip.NewReader(bytes.NewReader(data), int64(len(data))))(t, name)
 		for _, file := range archive.File {
 			files = append(files, file.Name)
 		}
 		return files
 	}
-	plain, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	plain := must.Get(gzip.NewReader(bytes.NewReader(data)))(t, name)
 	for archive := tar.NewReader(plain); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {

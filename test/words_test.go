@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // dialect matches words that no comment has: a sentence names who does what, in the standard words of the field.
@@ -158,18 +161,13 @@ func TestLinesAreShort(t *testing.T) {
 		if s.test || ast.IsGenerated(s.file) {
 			continue
 		}
-		file, err := os.Open(filepath.Join("..", s.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(filepath.Join("..", s.path)))(t)
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			if utf8.RuneCount(lines.Bytes()) > longest {
 				long++
 			}
 		}
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, file.Close())
 	}
 	if long > most {
 		t.Errorf("%d lines have more than %d characters, before there were %d", long, longest, most)

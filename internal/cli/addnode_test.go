@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,9 +20,7 @@ func withWorker(t *testing.T) string {
   - {name: node-2, role: worker, match: {mac: "52:54:00:00:00:02"}}
   topology: {controlPlane: 3, workers: 1, required: {workers: 0}}
 `
-	if err := os.WriteFile("workers.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("workers.yaml", []byte(text), 0o600))
 	return "workers.yaml"
 }
 
@@ -115,9 +115,7 @@ func TestAddNode(t *testing.T) {
 			service.looks = tt.looks
 			got := run(t, service, "", append([]string{"add-node", "-f", file, "--until", "added"}, tt.more...)...)
 			for _, words := range tt.says {
-				if !strings.Contains(got.errors, words) {
-					t.Errorf("does not say %q", words)
-				}
+				check.Contains(t, got.errors, words, "does not say")
 			}
 			if got.code != tt.code || !slices.Equal(service.calls, tt.calls) {
 				t.Errorf("code %d, want %d; calls %v, want %v:\n%s%s", got.code, tt.code, service.calls, tt.calls, got.out, got.errors)

@@ -25,6 +25,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -44,10 +45,7 @@ type mediaKey struct{}
 // TestAgentScripts runs the scripts of agent-based media: each with a service, a
 // registry with the release, and a folder like a medium's.
 func TestAgentScripts(t *testing.T) {
-	manifests, err := filepath.Abs("testdata/agent")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifests := must.Get(filepath.Abs("testdata/agent"))(t)
 	images := mirrorOfReleases(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script-agent", UpdateScripts: *updateScripts, RequireExplicitExec: true,
@@ -75,19 +73,11 @@ func mirrorOfReleases(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+	image := must.Get(mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		Architecture: "amd64", OS: "linux", Config: v1.Config{Labels: map[string]string{"io.openshift.release": "4.20.33"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tag, err := name.NewTag(server.Listener.Addr().String() + "/ocp/ocp-release:4.20.33-x86_64")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := registryclient.Write(tag, image, registryclient.WithTransport(server.Client().Transport), registryclient.WithContext(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	tag := must.Get(name.NewTag(server.Listener.Addr().String() + "/ocp/ocp-release:4.20.33-x86_64"))(t)
+	must.Do(t, registryclient.Write(tag, image, registryclient.WithTransport(server.Client().Transport), registryclient.WithContext(t.Context())))
 	return server
 }
 
@@ -128,10 +118,7 @@ func setUpMedium(t *testing.T, env *testscript.Env, manifests string, images *ht
 func startMediaService(t *testing.T, env *testscript.Env) (*mediaService, string) {
 	t.Helper()
 	m := &mediaService{clock: clock.Scaled(300)}
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, PublicURL: func() string { return m.url }}, auth.AgentInstallerLocal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{Clock: m.clock, Seed: 1, PublicURL: func() string { return m.url }}, auth.AgentInstallerLocal))(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && strings.HasPrefix(r.UserAgent(), "oaictl/") {
 			m.writes.Add(1)
@@ -144,10 +131,7 @@ func startMediaService(t *testing.T, env *testscript.Env) (*mediaService, string
 	group.Go(func() { _ = service.Run(ctx) }) // ends with its context
 	env.Defer(func() { stop(); group.Wait(); server.CloseClientConnections(); server.Close() })
 	env.Values[mediaKey{}] = m
-	token, err := m.users.Mint(auth.Grant{Scheme: auth.UserAuth})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must.Get(m.users.Mint(auth.Grant{Scheme: auth.UserAuth}))(t)
 	return m, token
 }
 

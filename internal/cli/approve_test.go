@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -27,9 +28,7 @@ func TestRelativeKubeconfig(t *testing.T) {
 	service.looks = growing(model.HostAdded)
 	kubeconfig := `{apiVersion: v1, kind: Config, current-context: x, contexts: [{name: x, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: "https://127.0.0.1:9", certificate-authority: missing.crt}}], users: [{name: u, user: {token: t}}]}`
-	if err := errors.Join(os.Mkdir("elsewhere", 0o700), os.WriteFile("elsewhere/kubeconfig", []byte(kubeconfig), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir("elsewhere", 0o700), os.WriteFile("elsewhere/kubeconfig", []byte(kubeconfig), 0o600)))
 	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--cluster-kubeconfig", "elsewhere/kubeconfig")
 	if !strings.Contains(got.errors, "elsewhere/missing.crt") {
 		t.Errorf("code %d: %s", got.code, got.errors)
@@ -41,9 +40,7 @@ func TestNoKubeconfig(t *testing.T) {
 	here(t)
 	service := lab()
 	service.looks = growing(model.HostAdded)
-	if err := os.WriteFile("pod.yaml", []byte("apiVersion: v1\nkind: Pod\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("pod.yaml", []byte("apiVersion: v1\nkind: Pod\n"), 0o600))
 	got := run(t, service, "", "approve", "node-2", "--cluster", "lab", "--cluster-kubeconfig", "pod.yaml")
 	if got.code == 0 || !strings.Contains(got.errors, "pod.yaml: it is no kubeconfig: it is a Pod of v1") ||
 		!strings.Contains(got.errors, "approve certificate requests of nodes of lab.example.com: ") || strings.Contains(got.errors, "scheme") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
@@ -126,13 +127,9 @@ func TestCompletionOfNamesThatAreNone(t *testing.T) {
 	service := lab()
 	service.hosts = append(service.hosts, model.Host{ID: "h2", InfraEnvID: "e1", Hostname: "node-1"}, model.Host{ID: "h3", InfraEnvID: "e1"}, model.Host{ID: "h4", InfraEnvID: "e1", Hostname: "$(reboot)\n"})
 	offers, _ := completed(t, service, "describe", "host", "")
-	if diff := cmp.Diff([]string{"h1", "node-10", "h2", "h3", "h4"}, offers); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"h1", "node-10", "h2", "h3", "h4"}, offers)
 	got := run(t, service, "", "__complete", "describe", "host", "h1")
-	if !strings.Contains(got.out, "h1\tnode-1, Blocked\n") {
-		t.Errorf("an id does not say whose it is: %s", got.out)
-	}
+	check.Contains(t, got.out, "h1\tnode-1, Blocked\n", "an id does not say whose it is")
 }
 
 // TestCompletionIsSilent completes where nothing can be asked.
@@ -162,9 +159,7 @@ func TestCompletionIsSilent(t *testing.T) {
 			if code := execute(t.Context(), a); code != 0 || out.String() != ":4\n" {
 				t.Errorf("code %d, %q", code, out.String())
 			}
-			if told := problems.String(); told != "Completion ended with directive: ShellCompDirectiveNoFileComp\n" {
-				t.Errorf("it is not silent: %q", told)
-			}
+			check.Equal(t, problems.String(), "Completion ended with directive: ShellCompDirectiveNoFileComp\n", "it is not silent")
 		})
 	}
 }

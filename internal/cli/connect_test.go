@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // What is no token is refused as the mistake on the command line that it is,
@@ -24,13 +26,9 @@ func TestTokenFiles(t *testing.T) {
 		path := filepath.Join(dir, tt.name)
 		switch {
 		case tt.name == "folder":
-			if err := os.Mkdir(path, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir(path, 0o700))
 		case tt.content != "":
-			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(tt.content), 0o600))
 		}
 		for _, flag := range []string{"--token-file", "--offline-token-file"} {
 			got := runLive(t, "http://127.0.0.1:1", "", false, "get", "clusters", flag, path)
@@ -52,9 +50,7 @@ func TestInsecureIsNotForTheTokenService(t *testing.T) {
 	service := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("[]")) }))
 	defer service.Close()
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("geheim"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(token, []byte("geheim"), 0o600))
 	if got := runLive(t, service.URL, "", false, "get", "clusters", "--insecure", "--token-file", token); got.code != 0 {
 		t.Errorf("--insecure does not reach a service with its own certificate: %+v", got)
 	}
@@ -85,9 +81,7 @@ func TestPlainTokens(t *testing.T) {
 		}
 		if tt.token {
 			token := filepath.Join(t.TempDir(), "token")
-			if err := os.WriteFile(token, []byte("geheim"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(token, []byte("geheim"), 0o600))
 			arguments = append(arguments, "--token-file", token)
 		}
 		if got := run(t, lab(), "", arguments...); got.code != 0 || strings.Count(got.errors, "without encryption") != tt.warnings {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestConvertKeepsForeignWordsPrivate(t *testing.T) {
 	for text, want := range map[string]os.FileMode{"": 0o644, "cpuPartitioningMode: AllNodes\n": 0o600} {
 		here(t)
-		if err := os.WriteFile("install-config.yaml", []byte(installConfig+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("install-config.yaml", []byte(installConfig+text), 0o600))
 		got := run(t, lab(), "", "convert", "-f", "install-config.yaml", "--openshift-version", "4.20", "-o", "made")
 		if got.code != 0 {
 			t.Fatalf("code %d: %s", got.code, got.errors)
@@ -33,10 +32,7 @@ func TestConvertKeepsForeignWordsPrivate(t *testing.T) {
 // TestConvertSaysHowToNameMachines refuses objects that name none of five machines,
 // with a command that gets on; what is not cured by it does not lead there.
 func TestConvertSaysHowToNameMachines(t *testing.T) {
-	file, err := filepath.Abs("../../pkg/install/convert/testdata/read/capi-full/in/capi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(filepath.Abs("../../pkg/install/convert/testdata/read/capi-full/in/capi.yaml"))(t)
 	here(t)
 	got := run(t, lab(), "", "convert", "-f", file)
 	if got.code != int(model.CodeInput) || !strings.Contains(got.errors, "names 0 hosts") ||
@@ -46,9 +42,7 @@ func TestConvertSaysHowToNameMachines(t *testing.T) {
 	if got := run(t, lab(), "", "convert", "-f", file, "--accept-unknown-hosts", "-o", "made"); got.code != 0 {
 		t.Errorf("what is to be typed ends with %d: %s", got.code, got.errors)
 	}
-	if err := os.WriteFile("install-config.yaml", []byte(installConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("install-config.yaml", []byte(installConfig), 0o600))
 	if got := run(t, lab(), "", "convert", "-f", "install-config.yaml"); got.code != int(model.CodeInput) || strings.Contains(got.errors, "-o DIR") {
 		t.Errorf("without a version: %d: %s", got.code, got.errors)
 	}

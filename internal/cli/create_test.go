@@ -14,6 +14,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -74,9 +76,7 @@ func here(t *testing.T) {
 		"agent-config.yaml":   agentConfig,
 		"pull-secret.json":    `{"auths":{"quay.io":{"auth":"` + hidden + `"},"cloud.openshift.com":{"auth":"` + hidden + `"}}}`,
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 
@@ -119,19 +119,12 @@ func TestCreateCluster(t *testing.T) {
 		t.Errorf("result %+v", result)
 	}
 	for _, path := range []string{result.Kubeconfig, result.PasswordFile, result.Log} {
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", path, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(path))(t).Mode().Perm(), 0o600, path)
 	}
 	for _, words := range []string{"cluster is Finalizing", "node-1: Writing image to disk", "lab.example.com is installed.", "https://api.lab.example.com:6443", "\n  Console:  https://console-openshift-console.apps.lab.example.com\n"} {
-		if !strings.Contains(got.errors, words) {
-			t.Errorf("stderr does not say %q:\n%s", words, got.errors)
-		}
+		check.Contains(t, got.errors, words, "stderr does not say")
 	}
-	log, err := os.ReadFile(result.Log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.ReadFile(result.Log))(t)
 	for _, words := range []string{"create cluster -f cluster.yaml", "stage=\"Writing image to disk\"", "exitCode=0"} {
 		if !bytes.Contains(log, []byte(words)) {
 			t.Errorf("the log does not say %q:\n%s", words, log)
@@ -198,10 +191,7 @@ func TestNothingSecretComesOut(t *testing.T) {
 			t.Errorf("%v shows the pull secret:\n%s%s", more, got.out, got.errors)
 		}
 	}
-	log, err := os.ReadFile(filepath.Join("lab", "oaictl.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.ReadFile(filepath.Join("lab", "oaictl.log")))(t)
 	if bytes.Contains(log, []byte(hidden)) {
 		t.Errorf("the log holds the pull secret:\n%s", log)
 	}
@@ -289,9 +279,7 @@ func TestDetach(t *testing.T) {
 // is asked for.
 func TestSimulate(t *testing.T) {
 	here(t)
-	if err := os.WriteFile("trouble.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  hosts:\n  - do: never-boot\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("trouble.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  hosts:\n  - do: never-boot\n"), 0o600))
 	var started simulator.Config
 	var reached app.ClientConfig
 	stopped := false
@@ -334,13 +322,9 @@ func TestInsecureIsLoud(t *testing.T) {
 func TestSimulationHasItsOwnFolder(t *testing.T) {
 	here(t)
 	there := map[string]string{"auth/.cluster": "c9\n", "auth/kubeconfig": "real", "auth/kubeadmin-password": "real", "oaictl.log": "real\n", "media.key": "real"}
-	if err := os.MkdirAll("lab/auth", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll("lab/auth", 0o700))
 	for name, text := range there {
-		if err := os.WriteFile(filepath.Join("lab", name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join("lab", name), []byte(text), 0o600))
 	}
 	for _, kubeconfig := range []string{"first", "second"} {
 		service := lab()

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -24,16 +26,10 @@ func booted(t *testing.T) string {
 	t.Helper()
 	here(t)
 	for name, text := range map[string]string{"cluster.yaml": bmcYAML, "bmc-password": "secret"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	if err := os.Mkdir("lab", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := serve.LoadKey(app.MediaKeyFile("lab")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("lab", 0o700))
+	must.Get(serve.LoadKey(app.MediaKeyFile("lab")))(t)
 	return "http://127.0.0.1:1" // where nothing listens
 }
 
@@ -72,9 +68,7 @@ func TestDeleteEjectsFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy := booted(t)
 			if c.keyless {
-				if err := os.Remove(filepath.Join("lab", "media.key")); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Remove(filepath.Join("lab", "media.key")))
 			}
 			service := lab()
 			service.clusters[0].Status = c.status
@@ -86,9 +80,7 @@ func TestDeleteEjectsFirst(t *testing.T) {
 				t.Errorf("ends with %d, not %d: %s\n%s", got.code, c.code, got.errors, diff)
 			}
 			for _, words := range c.says {
-				if !strings.Contains(got.errors, words) {
-					t.Errorf("does not say %q:\n%s", words, got.errors)
-				}
+				check.Contains(t, got.errors, words, "does not say")
 			}
 		})
 	}

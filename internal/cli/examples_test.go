@@ -10,6 +10,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
@@ -78,9 +80,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 		t.Fatalf("is no example of %s: %v %v", command.CommandPath(), found.CommandPath(), err)
 	}
 	if !runsAlone(found, text) {
-		if err := found.ParseFlags(rest); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, found.ParseFlags(rest))
 		return
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -102,10 +102,7 @@ func runExample(t *testing.T, command *cobra.Command, text string) {
 		stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
 		want = 130
 	}
-	input, err := os.Open("cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must.Get(os.Open("cluster.yaml"))(t)
 	defer func() { _ = input.Close() }()
 	var out, problems strings.Builder
 	a := app.New(app.Identify(words), streams.Streams{In: input, Out: &out, Err: &problems}, streams.Env{"AI_URL": "http://fake", "HOME": "home"})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -46,12 +47,8 @@ func began(t *testing.T) {
 		"bmc-password":         "admin:secret\n",
 		"other/keep/cluster.x": "kept",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 }
 
@@ -66,9 +63,7 @@ func TestInitIsValid(t *testing.T) {
 					ssh, bmc, static, elsewhere := optional&1 > 0, optional&2 > 0, optional&4 > 0, optional&8 > 0
 					count++
 					file := fmt.Sprintf("%d/cluster.yaml", count)
-					if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.Mkdir(filepath.Dir(file), 0o700))
 					arguments := []string{"init", "-o", file, "--name", "lab-1", "--base-domain", "example.com", "--openshift-version", version, "--machine-network", "192.168.127.0/24"}
 					add := func(words ...string) { arguments = append(arguments, words...) }
 					for i := range controlPlane {

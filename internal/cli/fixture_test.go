@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // packageDir is where the tests begin; some leave it.
@@ -57,17 +58,10 @@ func exampleImages(t *testing.T) {
 	for name, text := range map[string]string{
 		"base.ign": exampleConfig, "cp-1.ign": exampleConfig, "cp-2.ign": exampleConfig, "cp-3.yaml": exampleNetwork,
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	live, err := filepath.Abs("rhcos-live.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("x86_64-2023-07", live); err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(filepath.Abs("rhcos-live.iso"))(t)
+	must.Do(t, makeFixture("x86_64-2023-07", live))
 	for _, line := range []string{
 		"oaictl iso customize rhcos-live.iso -o cp-0.iso --ignition base.ign --nmstate cp-3.yaml --mac eno1=52:54:00:00:00:01",
 	} {

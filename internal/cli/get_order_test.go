@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestHostsAreInOrder of their names, in any order of the service, cluster by cluster.
@@ -19,7 +19,5 @@ func TestHostsAreInOrder(t *testing.T) {
 	for _, item := range items {
 		ids = append(ids, item.ID)
 	}
-	if want := []string{"1", "2", "3", "4", "5"}; !slices.Equal(ids, want) {
-		t.Errorf("%v", ids)
-	}
+	check.Slice(t, ids, []string{"1", "2", "3", "4", "5"})
 }

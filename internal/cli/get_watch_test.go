@@ -12,6 +12,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -130,14 +132,10 @@ func TestWatchAsJSON(t *testing.T) {
 	var states []string
 	for line := range strings.Lines(got.out) {
 		var item struct{ Name, State string }
-		if err := json.Unmarshal([]byte(line), &item); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &item), line)
 		states = append(states, item.Name+" "+item.State)
 	}
-	if text := strings.Join(states, ", "); text != "lab Blocked, other Installed, lab Ready" {
-		t.Error(text)
-	}
+	check.Equal(t, strings.Join(states, ", "), "lab Blocked, other Installed, lab Ready")
 	if got := follow(t, steps, "get", "clusters", "-w", "-o", "name"); got.out != "cluster/lab\ncluster/other\ncluster/lab\n" {
 		t.Error(got.out)
 	}
@@ -206,9 +204,7 @@ func again(f *fake) error {
 // A watch of a named object goes on once that is gone, and reports the object that gets its name later.
 func TestWatchGoesOnWhenTheNamedIsGone(t *testing.T) {
 	here(t)
-	if err := os.WriteFile("lab.yaml", []byte(installConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("lab.yaml", []byte(installConfig), 0o600))
 	for _, tt := range []struct{ line, want string }{
 		{"get cluster lab -o jsonpath={.id}:{.state}", "c1:Blocked c1:Deleted c9:Blocked"},
 		{"get cluster c1 -o jsonpath={.id}:{.state}", "c1:Blocked c1:Deleted"},
@@ -298,9 +294,7 @@ func TestHintsAreInTheProgramsWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Hint(tt.hint); got != tt.want {
-			t.Errorf("%s: got  %s\nwant %s", tt.called, got, tt.want)
-		}
+		check.Equal(t, a.Hint(tt.hint), tt.want, tt.called)
 	}
 }
 
@@ -329,9 +323,7 @@ func TestWatchLetsTheServiceTell(t *testing.T) {
 // again with each look.
 func TestWatchTellsOfLossesOnce(t *testing.T) {
 	here(t)
-	if err := os.WriteFile("install-config.yaml", []byte(installConfig+"odd: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("install-config.yaml", []byte(installConfig+"odd: 1\n"), 0o600))
 	got := follow(t, []func(*fake) error{asIs, asIs, asIs}, "get", "hosts", "-f", "install-config.yaml", "-w")
 	if n := strings.Count(got.errors, "1 value of install-config.yaml without a place in cluster.yaml: oaictl convert -f install-config.yaml"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, got.errors)
@@ -341,9 +333,7 @@ func TestWatchTellsOfLossesOnce(t *testing.T) {
 // A host of the file that registers has come: the placeholder for it was not deleted.
 func TestWatchOfAHostThatComes(t *testing.T) {
 	here(t)
-	if err := os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("cluster.yaml", []byte(clusterYAML), 0o600))
 	var came []model.Host
 	steps := []func(*fake) error{
 		func(f *fake) error { came, f.hosts = f.hosts, nil; return nil },

@@ -9,23 +9,17 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestBaseThatIsNone ends a run whose machines have nothing to boot: before anything
 // is registered where the base lies here, else as soon as it is known.
 func TestBaseThatIsNone(t *testing.T) {
-	file, err := filepath.Abs("../../examples/redfish/cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(filepath.Abs("../../examples/redfish/cluster.yaml"))(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("notiso.iso", []byte(strings.Repeat("no image", 10_000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("s390x-2023-07", filepath.Join(dir, "mainframe.iso")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("notiso.iso", []byte(strings.Repeat("no image", 10_000)), 0o600))
+	must.Do(t, makeFixture("s390x-2023-07", filepath.Join(dir, "mainframe.iso")))
 	server := httptest.NewServer(http.FileServer(http.Dir(".")))
 	defer server.Close()
 	for _, c := range []struct{ base, says string }{
@@ -49,9 +43,7 @@ func TestBaseThatCarriesSomething(t *testing.T) {
 	service, file := registered(t)
 	own := strings.Replace(exampleConfig, `"storage"`, `"systemd":{"units":[{"name":"agent.service","enabled":true,"contents":"[Unit]"}]},"storage"`, 1)
 	for name, config := range map[string]string{"mine": exampleConfig, "service": own} {
-		if err := os.WriteFile(name+".ign", []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name+".ign", []byte(config), 0o600))
 		if got := runLive(t, "", "", false, "iso", "customize", "base.iso", "-o", name+".iso", "--ignition", name+".ign"); got.code != 0 {
 			t.Fatalf("%d:\n%s", got.code, got.errors)
 		}

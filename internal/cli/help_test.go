@@ -9,6 +9,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestHelpTexts holds the archive of long help against the tree: each text is of a
@@ -23,10 +24,7 @@ func TestHelpTexts(t *testing.T) {
 		}
 	}
 	visit(Tree(), "oaictl")
-	archive, err := os.ReadFile("app/help.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(os.ReadFile("app/help.txtar"))(t)
 	files := txtar.Parse(archive).Files
 	if len(files) < 50 {
 		t.Fatalf("the archive has %d texts", len(files))

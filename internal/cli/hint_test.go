@@ -9,6 +9,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -48,15 +50,9 @@ func TestHint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := command.ParseFlags(words[3:]); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.Prepare(command); err != nil {
-				t.Fatal(err)
-			}
-			if got := a.Hint(tt.hint); got != tt.want {
-				t.Errorf("got  %s\nwant %s", got, tt.want)
-			}
+			must.Do(t, command.ParseFlags(words[3:]))
+			must.Do(t, a.Prepare(command))
+			check.Equal(t, a.Hint(tt.hint), tt.want)
 		})
 	}
 }
@@ -91,9 +87,7 @@ func TestHintsReachTheSameCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.Hint(test.hint); got != test.want {
-			t.Errorf("%s\ngot  %s\nwant %s", line, got, test.want)
-		}
+		check.Equal(t, a.Hint(test.hint), test.want, line)
 	}
 }
 
@@ -152,9 +146,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 		t.Fatalf("code %d: %s", code, problems.String())
 	}
 	var result struct{ Next string }
-	if err := json.Unmarshal([]byte(out.String()), &result); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out.String()), &result))
 	const around = "to look around in a simulated cluster: oaictl simulator lab -f cluster.yaml --without-nodes"
 	if strings.Count(problems.String(), around) != 1 {
 		t.Errorf("it is not said once how to look around:\n%s", problems.String())

@@ -21,7 +21,9 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -34,10 +36,7 @@ const staticExample = "../../examples/static-network/cluster.yaml"
 // folder with a live image, which is the current one from now on.
 func registered(t *testing.T) (service live, file string) {
 	t.Helper()
-	file, err := filepath.Abs(staticExample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file = must.Get(filepath.Abs(staticExample))(t)
 	return registeredAs(t, file), file
 }
 
@@ -46,13 +45,8 @@ func registeredAs(t *testing.T, file string) live {
 	t.Helper()
 	service := newLive(t)
 	t.Chdir(t.TempDir())
-	base, err := filepath.Abs("base.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("x86_64-2023-07", base); err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.Abs("base.iso"))(t)
+	must.Do(t, makeFixture("x86_64-2023-07", base))
 	early := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "early")
 	if early.code != 5 || !strings.Contains(early.errors, "Next: oaictl create cluster -f "+file+" --detach") {
 		t.Fatalf("a cluster that is not registered ends with %d:\n%s", early.code, early.errors)
@@ -69,14 +63,8 @@ func registeredAs(t *testing.T, file string) live {
 // discovered is the Ignition that an image carries.
 func discovered(t *testing.T, image []byte) string {
 	t.Helper()
-	base, err := iso.OpenReader("the image", bytes.NewReader(image), int64(len(image)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := base.Ignition()
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(iso.OpenReader("the image", bytes.NewReader(image), int64(len(image))))(t)
+	config := must.Get(base.Ignition())(t)
 	return string(config)
 }
 
@@ -86,10 +74,7 @@ func TestCreateImages(t *testing.T) {
 	if want := "images/cp-0.iso\nimages/cp-1.iso\nimages/cp-2.iso\n"; got.code != 0 || got.out != want || got.errors != "" {
 		t.Fatalf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
 	}
-	image, err := os.ReadFile("images/cp-1.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(os.ReadFile("images/cp-1.iso"))(t)
 	if config := discovered(t, image); !strings.Contains(config, "agent.service") || !strings.Contains(config, "/etc/assisted/network/") {
 		t.Errorf("the image does not carry what the service says:\n%s", config)
 	}
@@ -99,9 +84,7 @@ func TestCreateImages(t *testing.T) {
 		}
 	}
 	again := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images", "-o", "json", "--sha256", strings.Repeat("0", 64))
-	if again.code != 2 {
-		t.Errorf("--sha256 without --base ends with %d", again.code)
-	}
+	check.Equal(t, again.code, 2, "--sha256 without --base ends with")
 	wrong := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "none", "--base", "base.iso", "--sha256", strings.Repeat("0", 64))
 	if _, err := os.Stat("none"); wrong.code != 1 || err == nil || !strings.Contains(wrong.errors, "base.iso") {
 		t.Errorf("another checksum ends with %d, %v:\n%s", wrong.code, err, wrong.errors)
@@ -110,19 +93,11 @@ func TestCreateImages(t *testing.T) {
 
 // TestCreateImagesOfASingleNode makes none for its workers, since these cannot boot yet.
 func TestCreateImagesOfASingleNode(t *testing.T) {
-	text, err := os.ReadFile("../../examples/sno/cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs("../../examples/shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../examples/sno/cluster.yaml"))(t)
+	shared := must.Get(filepath.Abs("../../examples/shared"))(t)
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
 	grown := strings.NewReplacer("../shared", shared, "  hosts:", "  topology: {required: {workers: 0}}\n  hosts:\n  - {name: worker-0, role: worker, match: {serial: W0}}\n#").Replace(string(text))
-	if err := os.WriteFile(file, []byte(grown), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(grown), 0o600))
 	service := registeredAs(t, file)
 	if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images"); got.code != 0 || got.out != "images/cp-0.iso\n" {
 		t.Errorf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
@@ -135,34 +110,24 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 	if got.code != 0 || len(strings.Split(got.out, "\n")) != 3*3+1+1 {
 		t.Fatalf("ends with %d:\n%s\n%s", got.code, got.out, got.errors)
 	}
-	script, err := os.ReadFile("images/cp-2/ipxe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile("images/cp-2/ipxe"))(t)
 	for _, want := range []string{"#!ipxe\n", "http://192.0.2.1/lab/cp-2/kernel ", "http://192.0.2.1/lab/cp-2/initrd\n", "coreos.live.rootfs_url=http://192.0.2.1/lab/rootfs.img "} {
 		if !strings.Contains(string(script), want) {
 			t.Errorf("the script lacks %q:\n%s", want, script)
 		}
 	}
-	if _, err := os.Stat("images/rootfs.img"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat("images/rootfs.img")))
 	if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", "base.iso", "-d", "images", "--netboot", "--url", "tftp://192.0.2.1"); got.code != 2 {
 		t.Errorf("tftp ends with %d", got.code)
 	}
 	// The initrd's network and the service's have to agree.
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	there := strings.ReplaceAll(string(text), "../shared", filepath.Join(filepath.Dir(filepath.Dir(file)), "shared"))
 	moved := strings.Replace(there, "52:54:00:00:05:00", "52:54:00:00:05:99", 1)
 	if moved == there {
 		t.Fatal("the example has other MAC addresses now")
 	}
-	if err := os.WriteFile("changed.yaml", []byte(moved), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("changed.yaml", []byte(moved), 0o600))
 	other := runLive(t, service.URL, "", false, "create", "images", "-f", "changed.yaml", "--base", "base.iso", "-d", "other", "--netboot")
 	if other.code == 0 || !strings.Contains(other.errors, "52:54:00:00:05:99") {
 		t.Errorf("another network than the service's ends with %d:\n%s", other.code, other.errors)
@@ -201,11 +166,7 @@ func TestCachedImages(t *testing.T) {
 	})
 	kept := func() []string {
 		t.Helper()
-		list, err := filepath.Glob(filepath.Join(cache, "oaictl", "images", "*.iso"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return list
+		return must.Get(filepath.Glob(filepath.Join(cache, "oaictl", "images", "*.iso")))(t)
 	}
 	for range 2 {
 		if got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "-d", "images"); got.code != 0 {
@@ -216,14 +177,10 @@ func TestCachedImages(t *testing.T) {
 		t.Fatalf("%d requests for the image, kept as %v", fetched.Load(), list)
 	}
 	for _, image := range append(kept(), "images/cp-0.iso") {
-		if info, err := os.Stat(image); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", image, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(image))(t).Mode().Perm(), 0o600, image)
 	}
 	before := t.TempDir()
-	if err := os.CopyFS(before, os.DirFS(cache)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(before, os.DirFS(cache)))
 	if got := runLive(t, service.URL, "", false, "delete", "cluster", "-f", file, "--yes"); got.code != 0 {
 		t.Fatalf("delete cluster ends with %d:\n%s", got.code, got.errors)
 	}
@@ -243,19 +200,11 @@ func TestCachedImages(t *testing.T) {
 // it is asked for with the type of the image.
 func minimalStatic(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(staticExample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs("../../examples/shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(staticExample))(t)
+	shared := must.Get(filepath.Abs("../../examples/shared"))(t)
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
 	minimal := strings.NewReplacer("../shared", shared, "  hosts:\n", "  boot: {image: minimal}\n  hosts:\n").Replace(string(text))
-	if err := os.WriteFile(file, []byte(minimal), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(minimal), 0o600))
 	return file
 }
 
@@ -282,9 +231,7 @@ func TestMinimalImagesWithStaticNetworks(t *testing.T) {
 	if got := runLive(t, service.URL, "", false, "download", "ignition", "--discovery", "static", "--to", "discovery.ign"); got.code != 0 {
 		t.Fatalf("download ignition ends with %d:\n%s", got.code, got.errors)
 	}
-	if config, err := os.ReadFile("discovery.ign"); err != nil || !strings.Contains(string(config), "/etc/assisted/network/host0/") {
-		t.Errorf("the downloaded Ignition has no network: %v", err)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile("discovery.ign"))(t)), "/etc/assisted/network/host0/", "the downloaded Ignition has no network")
 }
 
 // printedOnce hands over what was written to standard output, once it is there.
@@ -339,14 +286,9 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 
 func httpGet(t *testing.T, url string) (int, []byte) {
 	t.Helper()
-	response, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(http.Get(url))(t)
 	body, err := io.ReadAll(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, response.Body.Close()))
 	return response.StatusCode, body
 }
 
@@ -379,9 +321,7 @@ func TestISOServe(t *testing.T) {
 	if config := discovered(t, image); code != 200 || !strings.Contains(config, "agent.service") {
 		t.Errorf("%s answers %d with\n%s", items[0].ISO, code, config)
 	}
-	if _, err := os.Stat("static/media.key"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat("static/media.key")))
 	root := items[0].ISO[:strings.Index(items[0].ISO, "/i/")]
 	if _, numbers := httpGet(t, root+"/metrics"); !strings.Contains(string(numbers), `oaictl_media_host_fetched_bytes{host="cp-0"} `+strconv.Itoa(len(image))+"\n") {
 		t.Errorf("no numbers of cp-0 in\n%s", numbers)
@@ -410,11 +350,8 @@ func TestISOServeFollowsTheService(t *testing.T) {
 	if _, body := httpGet(t, service.URL+"/api/assisted-install/v2/infra-envs"); json.Unmarshal(body, &envs) != nil || len(envs) != 1 {
 		t.Fatalf("the InfraEnvs are %s", body)
 	}
-	change, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, service.URL+"/api/assisted-install/v2/infra-envs/"+envs[0].ID,
-		strings.NewReader(`{"ssh_authorized_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f later"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	change := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPatch, service.URL+"/api/assisted-install/v2/infra-envs/"+envs[0].ID,
+		strings.NewReader(`{"ssh_authorized_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f later"}`)))(t)
 	change.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(change)
 	if err != nil || answer.StatusCode >= 400 {
@@ -439,21 +376,14 @@ func TestISOServeFollowsTheService(t *testing.T) {
 // A minimal image fetches its root filesystem from the server that it came from.
 func TestISOServeMinimal(t *testing.T) {
 	service, file := registered(t)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	there := strings.ReplaceAll(string(text), "../shared", filepath.Join(filepath.Dir(filepath.Dir(file)), "shared"))
-	if err := os.WriteFile("minimal.yaml", []byte(strings.Replace(there, "spec:\n", "spec:\n  boot: {image: minimal}\n", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("minimal.yaml", []byte(strings.Replace(there, "spec:\n", "spec:\n  boot: {image: minimal}\n", 1)), 0o600))
 	alone := runLive(t, service.URL, "", false, "create", "images", "-f", "minimal.yaml", "--base", "base.iso", "-d", "images")
 	if alone.code != 1 || !strings.Contains(alone.errors, "oaictl iso serve") {
 		t.Errorf("files of minimal images end with %d:\n%s", alone.code, alone.errors)
 	}
-	if err := os.WriteFile("service.ign", []byte(`{"ignition": {"version": "3.2.0"}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("service.ign", []byte(`{"ignition": {"version": "3.2.0"}}`), 0o600))
 	// What a service gives out holds its Ignition and arguments.
 	if got := runLive(t, "", "", false, "iso", "customize", "base.iso", "-o", "service.iso", "--ignition", "service.ign", "--append-karg", "quiet"); got.code != 0 {
 		t.Fatal(got.errors)
@@ -481,27 +411,14 @@ func TestISOServeMinimal(t *testing.T) {
 // An LPAR of s390x reads generic.ins, and then what that names, from beside it.
 func TestNetworkBootOfS390X(t *testing.T) {
 	service := newLive(t)
-	text, err := os.ReadFile(staticExample)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs(filepath.Dir(staticExample) + "/../shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(staticExample))(t)
+	shared := must.Get(filepath.Abs(filepath.Dir(staticExample) + "/../shared"))(t)
 	t.Chdir(t.TempDir())
-	base, err := filepath.Abs("base.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("s390x-2023-07", base); err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(filepath.Abs("base.iso"))(t)
+	must.Do(t, makeFixture("s390x-2023-07", base))
 	z := strings.NewReplacer("../shared", shared, "    version: \"4.20\"\n", "    version: \"4.20\"\n    arch: s390x\n",
 		"    vips:\n      api: [192.168.127.100]\n      ingress: [192.168.127.101]\n", "").Replace(string(text))
-	if err := os.WriteFile("z.yaml", []byte(z), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("z.yaml", []byte(z), 0o600))
 	if got := runLive(t, service.URL, "", false, "create", "cluster", "-f", "z.yaml", "--detach"); got.code != 0 {
 		t.Fatalf("registering the cluster ends with %d:\n%s", got.code, got.errors)
 	}
@@ -553,9 +470,7 @@ func insNames(t *testing.T, rootfs string, read func(name string) ([]byte, error
 
 func TestISOServeRefuses(t *testing.T) {
 	service, file := registered(t)
-	if err := os.WriteFile("empty.pem", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("empty.pem", nil, 0o600))
 	for _, test := range []struct {
 		arguments string
 		code      int

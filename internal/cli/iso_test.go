@@ -10,6 +10,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // inFolder changes to an empty folder with a live image and a config.
@@ -17,26 +18,16 @@ func inFolder(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
-	live, err := filepath.Abs("base.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("x86_64-2023-07", live); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("a.ign", []byte(exampleConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(filepath.Abs("base.iso"))(t)
+	must.Do(t, makeFixture("x86_64-2023-07", live))
+	must.Do(t, os.WriteFile("a.ign", []byte(exampleConfig), 0o600))
 }
 
 // runISO runs a command line with a cache of its own and a clock that does not wait.
 func runISO(t *testing.T, terminal bool, line string) outcome {
 	t.Helper()
 	var out, problems strings.Builder
-	folder, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(os.Getwd())(t)
 	io := streams.Streams{Out: &out, Err: &problems, OutTTY: terminal, ErrTTY: terminal}
 	a := app.New(app.Identify(strings.Fields(line)), io, streams.Env{"XDG_CACHE_HOME": filepath.Join(folder, "cache")})
 	a.Clock = &frozen{now: noon()}

@@ -28,6 +28,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -35,15 +36,9 @@ import (
 // TestKubeconfigScripts runs the scripts of `oaictl kubeconfig`. Each has a simulated
 // service in which the cluster sno is installed, and its results in the folder results.
 func TestKubeconfigScripts(t *testing.T) {
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := must.Get(filepath.Abs("../../examples"))(t)
 	service, results := installedOnSimulator(t, filepath.Join(examples, "sno", "cluster.yaml"))
-	made, err := os.ReadFile(filepath.Join(results, "sno", "auth", "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(os.ReadFile(filepath.Join(results, "sno", "auth", "kubeconfig")))(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script-kubeconfig", UpdateScripts: *updateScripts, RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
@@ -118,15 +113,9 @@ func (s *agedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // create cluster has left.
 func installedOnSimulator(t *testing.T, file string) (address, results string) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	fast := clock.Scaled(1000)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	results = t.TempDir()
 	var problems strings.Builder

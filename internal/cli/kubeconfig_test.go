@@ -11,6 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -18,27 +20,19 @@ import (
 // labKubeconfig is that of lab.example.com, of a client certificate that ends at some time.
 func labKubeconfig(t *testing.T, ends time.Time) []byte {
 	t.Helper()
-	text, err := aged([]byte(`
+	return must.Get(aged([]byte(`
 clusters: [{name: lab, cluster: {server: "https://api.lab.example.com:6443", certificate-authority-data: bGFi}}]
 users: [{name: admin, user: {}}]
 contexts: [{name: admin, context: {cluster: lab, user: admin}}]
 current-context: admin
-`), ends)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+`), ends))(t)
 }
 
 // put writes a file, and the folder that it is in.
 func put(t *testing.T, path string, text []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.WriteFile(path, text, 0o600))
 }
 
 // runAs runs a command line by the name that the program is called by.
@@ -145,9 +139,7 @@ func TestRefreshByID(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for path, want := range map[string][]byte{"lab/auth/kubeconfig": newer, "lab/auth/kubeconfig.1": soon} {
-		if text, err := os.ReadFile(path); err != nil || string(text) != string(want) {
-			t.Errorf("%s: %v\n%s", path, err, text)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(path))(t)), string(want), path)
 	}
 	put(t, "lab/auth/kubeconfig", labKubeconfig(t, noon().AddDate(0, 0, 30)))
 	if got := run(t, service, "", "kubeconfig", "refresh", "lab", "--into", "config"); got.out != "lab/auth/kubeconfig: its client certificate ends on 2026-08-31, in 30 days\n" {

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 )
 
@@ -20,10 +21,7 @@ type live struct{ *httptest.Server }
 func newLive(t *testing.T) live {
 	t.Helper()
 	var server live
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: clock.Scaled(100), Seed: 1, PublicURL: func() string { return server.URL }}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{Clock: clock.Scaled(100), Seed: 1, PublicURL: func() string { return server.URL }}, ""))(t)
 	server.Server = httptest.NewServer(service)
 	t.Cleanup(server.Close)
 	return server
@@ -33,14 +31,8 @@ func newLive(t *testing.T) live {
 func (l live) post(t *testing.T, path string, fields map[string]any) string {
 	t.Helper()
 	fields["pull_secret"] = `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz","email":"a@example.com"}}}`
-	body, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.Post(l.URL+"/api/assisted-install/v2/"+path, "application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(fields))(t)
+	resp := must.Get(http.Post(l.URL+"/api/assisted-install/v2/"+path, "application/json", bytes.NewReader(body)))(t)
 	defer resp.Body.Close()
 	var made struct{ ID, Reason, Message string }
 	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || made.ID == "" {

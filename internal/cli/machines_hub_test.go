@@ -10,13 +10,13 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // management is a hub, to which the kinds of Cluster API are added.
@@ -35,23 +35,15 @@ func (m *management) put(t *testing.T, text string) {
 	}
 	for _, o := range objects {
 		kind := o.GroupVersionKind()
-		mapping, err := m.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mapping := must.Get(m.mapper.RESTMapping(kind.GroupKind(), kind.Version))(t)
 		var to dynamic.ResourceInterface = m.client.Resource(mapping.Resource)
 		if o.GetNamespace() != "" {
 			to = m.client.Resource(mapping.Resource).Namespace(o.GetNamespace())
 		}
-		made, err := to.Create(t.Context(), o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
-		if err != nil {
-			t.Fatalf("%v: %v", o.Object, err)
-		}
+		made := must.Get(to.Create(t.Context(), o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}))(t, o.Object)
 		if status, is := o.Object["status"]; is {
 			made.Object["status"] = status
-			if _, err := to.UpdateStatus(t.Context(), made, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
-				t.Fatalf("%v: %v", o.Object, err)
-			}
+			must.Get(to.UpdateStatus(t.Context(), made, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict}))(t, o.Object)
 		}
 	}
 }
@@ -94,10 +86,7 @@ status: {conditions: %[6]s}
 // TestMachinesOfAHub looks at Machines on a real API server: first at one without Cluster API, then at one with it.
 func TestMachinesOfAHub(t *testing.T) {
 	m := &management{Cluster: kubetest.Start(t)}
-	var err error
-	if m.client, err = dynamic.NewForConfig(m.Config); err != nil {
-		t.Fatal(err)
-	}
+	m.client = must.Get(dynamic.NewForConfig(m.Config))(t)
 	kubeconfig := m.Kubeconfig(t)
 	at := func(line string) outcome {
 		t.Helper()
@@ -115,9 +104,7 @@ func TestMachinesOfAHub(t *testing.T) {
 	}
 
 	_, core := kubetest.CoreModule(t)
-	if err := m.Install(t.Context(), nil, filepath.Join(core, "core", "config", "crd", "bases"), filepath.Join("..", "..", "pkg", "capi", "manifests", "crd"), filepath.Join("..", "..", "test", "crds", "metal3")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Install(t.Context(), nil, filepath.Join(core, "core", "config", "crd", "bases"), filepath.Join("..", "..", "pkg", "capi", "manifests", "crd"), filepath.Join("..", "..", "test", "crds", "metal3")))
 	m.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discovery.NewDiscoveryClientForConfigOrDie(m.Config)))
 	if got := at("get machines"); got.code != 0 || !strings.Contains(got.errors, "no Machines\n") {
 		t.Errorf("without Machines: %+v", got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 const docsConfig = `{
@@ -38,22 +39,12 @@ dns-resolver:
 // TestMediaDocs runs the commands of docs/media.md that need no service, and compares what they print with what the
 // page shows.
 func TestMediaDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/media.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/media.md"))(t)
 	t.Chdir(t.TempDir())
-	live, err := filepath.Abs("rhcos-live.iso")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := makeFixture("x86_64-2023-07", live); err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(filepath.Abs("rhcos-live.iso"))(t)
+	must.Do(t, makeFixture("x86_64-2023-07", live))
 	for name, text := range map[string]string{"cp-0.ign": docsConfig, "motd.ign": strings.Replace(docsConfig, "420", "644", 1), "cp-0.yaml": docsNetwork} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	ran := 0
 	for _, block := range regexp.MustCompile("(?s)```\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
@@ -105,12 +96,7 @@ func typed(t *testing.T, command string) string {
 // damage copies an image with some bytes of its root filesystem changed.
 func damage(t *testing.T, from, to string) {
 	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(from))(t)
 	copy(data[600_000:], "not what was built")
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(to, data, 0o600))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -23,21 +24,13 @@ import (
 // TestDetachInserts registers a cluster first, and names what serves its images then: no BMC gets a URL at which no
 // server answers. The same command inserts them.
 func TestDetachInserts(t *testing.T) {
-	file, err := filepath.Abs("../../examples/redfish/cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(filepath.Abs("../../examples/redfish/cluster.yaml"))(t)
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	images := httptest.NewServer(http.NotFoundHandler()) // as a server with another key
 	defer images.Close()
 	service, proxy := newLive(t), bmcProxy(t, cluster)
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("redfish", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("redfish", 0o700))
 	stale, err := serve.LoadKey(app.MediaKeyFile("redfish")) // of a cluster of that name that was deleted
 	if err != nil {
 		t.Fatal(err)
@@ -67,14 +60,8 @@ func TestDetachInserts(t *testing.T) {
 // bmcProxy is the address through which the BMCs of a file are reached.
 func bmcProxy(t *testing.T, cluster *spec.Cluster) string {
 	t.Helper()
-	bmcs, err := simulator.NewBMCs(simulator.BootConfig{Clock: clock.Scaled(100), Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bmcs := must.Get(simulator.NewBMCs(simulator.BootConfig{Clock: clock.Scaled(100), Cluster: cluster}))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- bmcs.Serve(ctx, listener) }()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,9 +21,7 @@ func TestNamesOfTheFile(t *testing.T) {
   - {name: gamma, role: control-plane, match: {mac: "52:54:00:00:00:10"}}
 `
 	text = strings.Replace(text, "{machine: [192.168.10.0/24]}", "{machine: [192.168.10.0/24], vips: {api: [192.168.10.2], ingress: [192.168.10.3]}}", 1)
-	if err := os.WriteFile("cluster.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("cluster.yaml", []byte(text), 0o600))
 	tests := map[string]string{
 		"get hosts -f cluster.yaml": "NAME    ROLE            STATE     STAGE   %\n" +
 			"alpha   control-plane   Blocked   -       -\nbeta    control-plane   Absent    -       -\ngamma   control-plane   Blocked   -       -\n",
@@ -36,9 +36,7 @@ func TestNamesOfTheFile(t *testing.T) {
 			if got.code != 0 || got.errors != "" {
 				t.Errorf("code %d, stderr %q", got.code, got.errors)
 			}
-			if diff := cmp.Diff(want, got.out); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, want, got.out)
 		})
 	}
 	t.Run("a machine that is no host of the file keeps its own name", func(t *testing.T) {
@@ -69,9 +67,7 @@ func TestRoleOfTheFile(t *testing.T) {
 func TestDeleteLeavesABorrowedInfraEnv(t *testing.T) {
 	here(t)
 	text := strings.Replace(clusterYAML, "  network:", "  infraEnv: {ref: lab-2}\n  network:", 1)
-	if err := os.WriteFile("cluster.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("cluster.yaml", []byte(text), 0o600))
 	service := lab()
 	service.infraEnvs = append(service.infraEnvs, model.InfraEnv{ID: "e3", Name: "lab-2", Owned: true})
 	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--yes")

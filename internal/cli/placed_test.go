@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -16,12 +17,8 @@ func TestAdviceNamesWhereThingsAre(t *testing.T) {
 		".cluster": "c1\n", "kubeconfig": "kubeconfig of c1\n", "kubeconfig-noingress": "kubeconfig-noingress of c1\n", "kubeadmin-password": "kubeadmin-password of c1\n",
 	} {
 		path := filepath.Join("out", "lab", "auth", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	service := lab()
 	service.looks = looksOf(model.ClusterInstalled)

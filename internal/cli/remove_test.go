@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -61,14 +62,9 @@ func newShrinking(t *testing.T, edits ...func(*spoke.Cluster)) *shrinking {
 	for _, edit := range edits {
 		edit(&cluster)
 	}
-	played, err := spoke.New(spoke.Config{Kube: s.kube.Config, Clock: s.clock, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	played := must.Get(spoke.New(spoke.Config{Kube: s.kube.Config, Clock: s.clock, Cluster: cluster}))(t)
 	s.played = played
-	if err := played.SetUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, played.SetUp(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	var playing sync.WaitGroup
 	playing.Go(func() { _ = played.Run(ctx) })
@@ -78,9 +74,7 @@ func newShrinking(t *testing.T, edits ...func(*spoke.Cluster)) *shrinking {
 	out.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: s.kube.Config.CertData, ClientKeyData: s.kube.Config.KeyData}
 	out.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
 	out.CurrentContext = "x"
-	if err := clientcmd.WriteToFile(*out, s.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, clientcmd.WriteToFile(*out, s.kubeconfig))
 	t.Chdir(t.TempDir()) // what is removed is written down there
 	c := model.Cluster{ClusterRef: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: "installed", Owned: true}, State: model.ClusterInstalled, OpenShiftID: id}
 	s.clusters = []model.Cluster{c}
@@ -105,10 +99,7 @@ func (s *shrinking) run(t *testing.T, input string, line string) outcome {
 
 func (s *shrinking) nodes(t *testing.T) string {
 	t.Helper()
-	list, err := s.kube.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.kube.Client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
 	var all []string
 	for _, n := range list.Items {
 		name := n.Name

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // missed waits until etcd has missed a machine that is off.
@@ -17,21 +20,14 @@ func (s *shrinking) missed(t *testing.T, name string) {
 	t.Helper()
 	s.played.PowerOff(name)
 	for range 400 {
-		n, err := s.kube.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(s.kube.Client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{}))(t)
 		for _, c := range n.Status.Conditions {
 			if c.Type == "Ready" && c.Status != "True" {
-				if err := s.clock.Sleep(t.Context(), 2*time.Minute); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.clock.Sleep(t.Context(), 2*time.Minute))
 				return
 			}
 		}
-		if err := s.clock.Sleep(t.Context(), 5*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 5*time.Second))
 	}
 	t.Fatalf("%s is not missed", name)
 }
@@ -51,9 +47,7 @@ spec:
   - {name: cp-1, role: control-plane, match: {mac: "52:54:00:00:02:15"}}
   - {name: cp-2, role: control-plane, match: {mac: "52:54:00:00:02:16"}}
 `
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	to := " --dir " + dir + " --cluster-kubeconfig " + s.kubeconfig
 	say := func(line, input string, code int, says ...string) outcome {
 		t.Helper()
@@ -97,10 +91,7 @@ spec:
 	}
 	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes without a terminal to ask on")
 	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // the user is not asked about the backup again
-	kept, err := os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl"))
-	if err != nil || !strings.Contains(string(kept), `"node":"cp-1","by":"--backup-taken"`) {
-		t.Errorf("%v: %s", err, kept)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl")))(t)), `"node":"cp-1","by":"--backup-taken"`)
 	if is := s.nodes(t); is != "cp-0, cp-1, cp-2, w-0, w-1" || len(s.calls) > 0 {
 		t.Errorf("nodes %s, calls %v", is, s.calls)
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -18,9 +20,7 @@ import (
 // never puts a file in its place.
 func TestToLeavesSpecialFilesAsTheyAre(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo("pipe", 0o600))
 	arrived := make(chan string, 1)
 	go func() {
 		content, _ := os.ReadFile("pipe")
@@ -29,9 +29,7 @@ func TestToLeavesSpecialFilesAsTheyAre(t *testing.T) {
 	if got := run(t, lab(), "", "logs", "lab", "--to", "pipe"); got.code != 0 || got.out != "pipe\n" {
 		t.Errorf("got %+v", got)
 	}
-	if content := <-arrived; content != "logs of c1 " {
-		t.Errorf("the pipe carried %q", content)
-	}
+	check.Equal(t, <-arrived, "logs of c1 ", "the pipe carried")
 	if info, err := os.Lstat("pipe"); err != nil || info.Mode().Type() != os.ModeNamedPipe {
 		t.Errorf("the pipe has become %v, %v", info.Mode(), err)
 	}
@@ -45,13 +43,9 @@ func TestToLeavesSpecialFilesAsTheyAre(t *testing.T) {
 
 func TestToFollowsLinks(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("there", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("there", 0o700))
 	for link, target := range map[string]string{"there/second": "file", "first": "there/second", "round": "round"} {
-		if err := os.Symlink(target, link); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, link))
 	}
 	for _, when := range []string{"the target is missing", "the target is there"} {
 		if got := run(t, lab(), "", "logs", "lab", "--to", "first"); got.code != 0 {
@@ -92,9 +86,7 @@ func TestFullDiskEndsAtOnce(t *testing.T) {
 
 func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("file", nil, 0o600))
 	for line, next := range map[string]string{
 		"logs lab --to /nonexistent/x":       "make the folder that it is to lie in, or name another",
 		"logs lab --to .":                    "name a file in that folder",
@@ -124,9 +116,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 				t.Skip("there is no /dev/full to log to")
 			}
 			here(t)
-			if err := spoil(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, spoil())
 			service := lab()
 			service.looks = looksOf(model.ClusterInstalling, model.ClusterInstalled)
 			got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "-o", "name")
@@ -142,9 +132,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 
 func TestResultsFolderThatCannotBe(t *testing.T) {
 	here(t)
-	if err := os.WriteFile("file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("file", nil, 0o600))
 	service := lab()
 	got := run(t, service, "", "create", "cluster", "-f", "cluster.yaml", "--dir", "file")
 	if got.code != 1 || !strings.Contains(got.errors, "could not write file/lab: not a directory\nNext: ") || len(service.calls) != 0 {

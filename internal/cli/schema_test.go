@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -33,14 +34,9 @@ type rule struct {
 
 func readRule(t *testing.T, name string) rule {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/" + name + ".schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/" + name + ".schema.json"))(t)
 	var r rule
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	must.Do(t, json.Unmarshal(text, &r), name)
 	return r
 }
 
@@ -187,9 +183,7 @@ func TestCheckerFindsMistakes(t *testing.T) {
 		`{"v":1,"time":"2026-08-01T12:00:00Z","type":"run","view":{}}`, `{"v":1,"time":"2026-08-01T12:00:00Z","type":"run","host":7}`, `[]`,
 	} {
 		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(text), &value))
 		if len(r.check(value, "$", r.Defs)) == 0 {
 			t.Errorf("accepted %s", text)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 var updateScripts = flag.Bool("update", false, "write what the scripts expect again")
@@ -33,10 +34,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs every script under testdata/script: real arguments, both
 // streams, and the exit code.
 func TestScripts(t *testing.T) {
-	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := must.Get(filepath.Abs("../../examples"))(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *updateScripts,

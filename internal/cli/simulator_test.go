@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -113,10 +114,7 @@ func turnedAway(t *testing.T, line ...string) {
 
 // A certificate that cannot be used is reported before an address is.
 func TestServeChecksItsCertificate(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	var out, problems strings.Builder
 	arguments := []string{"oaictl", "simulator", "serve", "--listen", taken.Addr().String(), "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.key"}
@@ -129,9 +127,7 @@ func TestServeChecksItsCertificate(t *testing.T) {
 // Each mistake of a scenario has a line of its own.
 func TestScenarioMistakesHaveLines(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("trouble.yaml", []byte("hosts: []\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("trouble.yaml", []byte("hosts: []\n"), 0o600))
 	got := runLive(t, "", "", false, "simulator", "serve", "--scenario", "trouble.yaml")
 	if got.code != int(model.CodeInput) || !strings.Contains(got.errors, "\ntrouble.yaml:1:1: kind is missing") {
 		t.Errorf("code %d:\n%s", got.code, got.errors)
@@ -160,9 +156,7 @@ func TestHostsSayHowFarTheyAre(t *testing.T) {
 	service := newLive(t)
 	service.post(t, "infra-envs", map[string]any{"name": "pool", "openshift_version": "4.20", "cpu_architecture": "x86_64"})
 	script := filepath.Join(t.TempDir(), "trouble.yaml")
-	if err := os.WriteFile(script, []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n  - {match: {index: 0}, do: never-boot}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(script, []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nspec:\n  hosts:\n  - {match: {index: 0}, do: never-boot}\n"), 0o600))
 	_, problems, end := begin(t, "simulator", "hosts", "--service-url", service.URL, "--infra-env", "pool", "--count", "3", "--speed", "100", "--scenario", script)
 	problems.until(t, "Found the InfraEnv pool: 3 machines boot its image\n")
 	problems.until(t, " never boots\n")
@@ -175,22 +169,14 @@ func TestHostsSayHowFarTheyAre(t *testing.T) {
 // The BMCs of the machines answer at the proxy that is printed.
 func TestHostsHaveBMCs(t *testing.T) {
 	t.Parallel() // with others that wait
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "sno", "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	example := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", "sno", "cluster.yaml")))(t)
 	dir := t.TempDir()
-	secret, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must.Get(filepath.Abs(filepath.Join("..", "..", "examples", "shared")))(t)
 	file, password := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "bmc")
 	text := strings.ReplaceAll(string(example), "../shared", secret)
 	text = strings.Replace(text, "  - name: ", "  - bmc: {address: https://192.0.2.10, insecure: true, credentials: {file: "+password+"}}\n    name: ", 1)
 	for path, content := range map[string]string{file: text, password: "admin:calvin\n"} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	out, problems, _ := begin(t, "simulator", "hosts", "--service-url", "http://127.0.0.1:1", "-f", file, "--bmc-listen", "127.0.0.1:0")
 	out.until(t, "\n")
@@ -200,10 +186,7 @@ func TestHostsHaveBMCs(t *testing.T) {
 	}
 	transport := &http.Transport{Proxy: http.ProxyURL(proxy)}
 	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Get("http://192.0.2.10/redfish/v1/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get((&http.Client{Transport: transport}).Get("http://192.0.2.10/redfish/v1/"))(t)
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("the BMC answers %s", response.Status)

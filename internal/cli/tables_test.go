@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -113,9 +114,7 @@ spec:
   - {name: spare, role: worker, match: {mac: "52:54:00:00:00:10"}}
   - {name: later, role: worker, match: {mac: "52:54:00:00:00:20"}}
 `
-	if err := os.WriteFile("nodes.yaml", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("nodes.yaml", []byte(text), 0o600))
 	return "nodes.yaml"
 }
 

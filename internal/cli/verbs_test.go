@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -55,9 +55,7 @@ func TestVerbsThatLook(t *testing.T) {
 			if got.code != 0 || got.errors != "" {
 				t.Errorf("code %d, stderr %q", got.code, got.errors)
 			}
-			if diff := cmp.Diff(tt.want, got.out); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.want, got.out)
 		})
 	}
 }
@@ -110,9 +108,7 @@ func TestWhyGroupsByCause(t *testing.T) {
 	var why struct {
 		Blockers []struct{ Validations, Hosts []string }
 	}
-	if err := json.Unmarshal([]byte(got.out), &why); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(got.out), &why))
 	found := slices.ContainsFunc(why.Blockers, func(b struct{ Validations, Hosts []string }) bool {
 		return slices.Contains(b.Validations, "has-min-memory") && slices.Equal(b.Hosts, []string{"node-1", "node-10"})
 	})
@@ -178,9 +174,7 @@ func TestVerbsThatUndo(t *testing.T) {
 			if got.code != 0 || got.out != tt.out {
 				t.Errorf("got %+v", got)
 			}
-			if diff := cmp.Diff(tt.calls, service.calls); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.calls, service.calls)
 		})
 	}
 }
@@ -229,10 +223,7 @@ func TestDownloads(t *testing.T) {
 				if !slices.Contains(names, filepath.FromSlash(name)) {
 					t.Errorf("%s is not named: %v", name, names)
 				}
-				content, err := os.ReadFile(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := must.Get(os.ReadFile(name))(t)
 				if string(content) != want {
 					t.Errorf("%s holds %d bytes: %.60q", name, len(content), content)
 				}
@@ -350,9 +341,7 @@ func TestAge(t *testing.T) {
 	a := app.New(app.Identify(nil), streams.Streams{OutTTY: true}, nil)
 	a.Clock = &frozen{now: noon()}
 	at := noon().Add(-3 * time.Minute)
-	if got := a.When(&at); got != "3m ago" {
-		t.Errorf("on a terminal: %q", got)
-	}
+	check.Equal(t, a.When(&at), "3m ago", "on a terminal")
 }
 
 // TestHostOfSeveralClusters: a name that hosts of several clusters have is one host of

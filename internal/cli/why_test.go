@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -54,9 +55,7 @@ func TestBothWaysToAskWhyAgree(t *testing.T) {
 	}
 	file := strings.Replace(clusterYAML, "  - name: node-1", "  - name: node-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:02\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-3\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n    disk: {hints: {deviceName: /dev/sda}}\n  - name: node-1", 1)
 	file = strings.Replace(file, "{machine: [192.168.10.0/24]}", "{machine: [192.168.10.0/24], vips: {api: [192.168.10.5], ingress: [192.168.10.6]}}", 1)
-	if err := os.WriteFile("three.yaml", []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("three.yaml", []byte(file), 0o600))
 	controlPlane := model.Settings{model.SettingControlPlane: model.ValueOf(3)}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -127,9 +126,7 @@ func TestWhyOfAHostThatOutlivesItsCluster(t *testing.T) {
 func TestWhyAsksForAllThatTheFileSays(t *testing.T) {
 	here(t)
 	file := strings.Replace(clusterYAML, "spec:\n", "spec:\n  ignoreValidations: {hosts: [ntp-synced]}\n", 1)
-	if err := os.WriteFile("ignoring.yaml", []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("ignoring.yaml", []byte(file), 0o600))
 	service := lab()
 	run(t, service, "", "why", "-f", "ignoring.yaml")
 	if !service.asked.Ignored || !service.asked.Detail {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -11,9 +13,7 @@ import (
 func TestClientFindsHosts(t *testing.T) {
 	client := install.New(rackOfTwo())
 	for name, want := range map[string]string{"node-1": "h1", "H1": "h1", "52:54:00:00:00:0a": "h1", "h3": "h3"} {
-		if host, err := client.FindHost(t.Context(), install.Target{}, name); err != nil || host.ID != want {
-			t.Errorf("%s: %s, %v", name, host.ID, err)
-		}
+		check.Equal(t, must.Get(client.FindHost(t.Context(), install.Target{}, name))(t).ID, want, name)
 	}
 	for name, says := range map[string]string{"twin": "there are several: h2, h3", "node": "there is none"} {
 		if _, err := client.FindHost(t.Context(), install.Target{}, name); model.FaultOf(err).Code != model.CodeNotFound ||

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -115,9 +117,7 @@ func TestCodeOfAWrongFile(t *testing.T) {
 	if code := model.FaultOf(err).Code; code != model.CodeInput {
 		t.Errorf("code %d: %v", code, err)
 	}
-	if code := model.FaultOf(errors.New("other")).Code; code != model.CodeFailure {
-		t.Errorf("another error: code %d", code)
-	}
+	check.Equal(t, model.FaultOf(errors.New("other")).Code, model.CodeFailure, "another error: code")
 }
 
 // What to type next names the kubeconfig where the results are, as a shell reads it.
@@ -126,10 +126,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}
 		client := install.New(p, install.Config{Files: install.Directory(dir)})
-		result, err := client.Run(t.Context(), p.Desired)
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(client.Run(t.Context(), p.Desired))(t)
 		want := "kubectl --kubeconfig '" + filepath.Join(dir, p.Desired.Spec.Metadata.Name, "auth", "kubeconfig") + "' get nodes"
 		again, _, err := client.Plan(t.Context(), p.Desired)
 		if err != nil || result.Plan.Next.String() != want || again.Next.String() != want {
@@ -229,14 +226,11 @@ func TestInsertedWhileItRegistered(t *testing.T) {
 			at[n] = r.Pass
 		}
 		looks := 0
-		_, err := bmcs{Rack: r}.install(t, time.Hour, func() {
+		must.Get(bmcs{Rack: r}.install(t, time.Hour, func() {
 			if looks++; at[looks] != nil {
 				at[looks]()
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if x.Media != "" {
 			t.Errorf("the image is left in the drive: %+v", *x)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -111,9 +113,7 @@ func TestResultsOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				cluster := filepath.Join(dir, p.Desired.Spec.Metadata.Name)
-				if err := test.spoil(filepath.Join(cluster, "auth")); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, test.spoil(filepath.Join(cluster, "auth")))
 				told := ""
 				result, _, err := runFor(t, p, false, install.Config{Files: install.Directory(dir),
 					Events: func(e model.Event) { told += e.Message + "\n" }})
@@ -128,10 +128,7 @@ func TestResultsOnDisk(t *testing.T) {
 						t.Errorf("%s is %q, %v, %v", name, content, info, err)
 					}
 				}
-				if id, err := os.ReadFile(filepath.Join(cluster, "auth", ".cluster")); err != nil ||
-					strings.TrimSpace(string(id)) != "cluster-1" {
-					t.Errorf("the results are those of %q, %v", id, err)
-				}
+				check.Equal(t, strings.TrimSpace(string(must.Get(os.ReadFile(filepath.Join(cluster, "auth", ".cluster")))(t))), "cluster-1", "the results are those of")
 				test.kept(t, cluster, told)
 			})
 		})
@@ -156,15 +153,10 @@ func (s spoiling) kept(t *testing.T, cluster, told string) {
 		if want == "" {
 			continue
 		}
-		if content, err := os.ReadFile(path); err != nil || string(content) != want {
-			t.Errorf("%s is %q, %v", name, content, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(path))(t)), want, name)
 	}
 	for _, pattern := range []string{"auth.*", "auth/*.*"} {
-		found, err := filepath.Glob(filepath.Join(cluster, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(cluster, pattern)))(t)
 		for _, path := range found {
 			if filepath.Base(path) == ".cluster" {
 				continue

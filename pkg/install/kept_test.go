@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -19,25 +20,15 @@ func TestReadKept(t *testing.T) {
 	dir := t.TempDir()
 	files := install.Directory(dir)
 	lab := model.ClusterRef{ID: "c1", Name: "lab"}
-	if _, err := files.Claim(t.Context(), lab, func(string) ([]byte, error) { return nil, nil }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := files.Save(t.Context(), lab, "kubeconfig", []byte("theirs")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(files.Claim(t.Context(), lab, func(string) ([]byte, error) { return nil, nil }))(t)
+	must.Get(files.Save(t.Context(), lab, "kubeconfig", []byte("theirs")))(t)
 	for path, text := range map[string]string{
 		"old/auth/kubeconfig": "unmarked", "running/auth/kubeconfig-noingress": "first", "a file": "", "auth/kubeconfig": "outside",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(filepath.Join(dir, path), text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o700))
+		must.Do(t, write(filepath.Join(dir, path), text))
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "odd", "auth", "kubeconfig"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "odd", "auth", "kubeconfig"), 0o700))
 	for name, want := range map[string]string{"lab": "theirs of c1", "old": "unmarked of "} {
 		path, data, owner, err := install.Directory(dir).Read(name, "kubeconfig")
 		if got := string(data) + " of " + owner; err != nil || got != want || path != filepath.Join(dir, name, "auth", "kubeconfig") {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -58,9 +59,7 @@ func TestEndsOfRemoval(t *testing.T) {
 					t.Fatalf("code %d: %v; did %s", result.ExitCode, err, w.Kinds())
 				}
 				for _, text := range test.says {
-					if !strings.Contains(err.Error(), text) {
-						t.Errorf("says %v; want %s", err, text)
-					}
+					check.Contains(t, err.Error(), text, err)
 				}
 				if next := model.FaultOf(err).Next.String(); !strings.Contains(next, test.next) {
 					t.Errorf("next %s; want %s", next, test.next)

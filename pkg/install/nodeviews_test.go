@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -57,9 +58,7 @@ func TestStrangers(t *testing.T) {
 	if at < 1 || rows[at-1].Name != "worker-1" || !rows[at].Stranger || !rows[at].Trouble || len(rows[at].Requests) != 2 {
 		t.Fatalf("rows %+v", rows)
 	}
-	if want := "no host has this name, and worker-1 is still waited for: a hostname that changed with the reboot?"; rows[at].Stuck != want {
-		t.Errorf("it says %q", rows[at].Stuck)
-	}
+	check.Equal(t, rows[at].Stuck, "no host has this name, and worker-1 is still waited for: a hostname that changed with the reboot?")
 	if name("forged") >= 0 || name("elsewhere") <= at || rows[name("elsewhere")].Stranger {
 		t.Errorf("rows %+v", rows)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -34,12 +36,9 @@ spec:
       disk:
         hints: {deviceName: /dev/none}
 `
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(string) (string, bool) {
+	c := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(string) (string, bool) {
 		return `{"auths":{"x":{"auth":"dTpw"}}}`, true
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: c})}
 	synctest.Test(t, func(t *testing.T) {
 		_, took, err := runFor(t, p, false)
@@ -211,9 +210,7 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 func TestFailureIsNotHiddenByAFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a file")
-		if err := os.WriteFile(dir, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(dir, nil, 0o600))
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
 		p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed,
 			StatusInfo: "cluster has hosts in error", NoIngress: true}
@@ -352,9 +349,7 @@ func TestTheTimeIsADeadline(t *testing.T) {
 					t.Errorf("code %d after %s: %v", model.FaultOf(err).Code, got, err)
 				}
 				for _, words := range test.says {
-					if err == nil || !strings.Contains(err.Error(), words) {
-						t.Errorf("the end does not say %q: %v", words, err)
-					}
+					check.Says(t, err, words, "the end does not say")
 				}
 			})
 		})

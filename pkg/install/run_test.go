@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -259,9 +261,7 @@ func TestRunEnds(t *testing.T) {
 				case test.code != 0 && model.FaultOf(err).Next == "":
 					t.Errorf("the error %q does not say what to do next", err)
 				}
-				if result.ExitCode != int(test.code) {
-					t.Errorf("ExitCode %d", result.ExitCode)
-				}
+				check.Equal(t, result.ExitCode, int(test.code), "ExitCode")
 				last := events[len(events)-1]
 				if last.Type != model.EventRun || last.State != test.state || last.ExitCode == nil || *last.ExitCode != int(test.code) {
 					t.Errorf("last event %+v; want state %s", last, test.state)
@@ -397,9 +397,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		files := install.Directory(dir)
 		name := decidetest.Sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
-			if _, err := files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")))(t)
 		}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		p.Observed.Cluster = nil
@@ -407,9 +405,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {
 			t.Errorf("the earlier kubeconfig is taken for the new one: %q", theirs)
 		}
-		if kept, err := os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")); err != nil || string(kept) != "earlier" {
-			t.Errorf("the earlier kubeconfig is %q: %v", kept, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(filepath.Join(dir, name, "auth.1", "kubeconfig")))(t)), "earlier", "the earlier kubeconfig is")
 	})
 }
 

@@ -1,10 +1,10 @@
 package install
 
 import (
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,9 +24,7 @@ func TestAnotherCauseIsTold(t *testing.T) {
 	w.blockers(model.Plan{}, time.Time{})
 	w.blockers(model.Plan{}, time.Time{}.Add(withdrawn))
 	want := []string{"connection refused", "it refuses the password", "no longer in the way: it refuses the password"}
-	if !slices.Equal(told, want) {
-		t.Errorf("%q, want %q", told, want)
-	}
+	check.Slice(t, told, want)
 }
 
 // TestWaveringCause has a blocker come and go: it is reported once, and withdrawn once it stays away.
@@ -43,9 +41,7 @@ func TestWaveringCause(t *testing.T) {
 		at = at.Add(withdrawn / 2)
 	}
 	want := []string{"connection refused", "no longer in the way: connection refused", "connection refused"}
-	if !slices.Equal(told, want) {
-		t.Errorf("%q, want %q", told, want)
-	}
+	check.Slice(t, told, want)
 }
 
 // TestTimeLeftOfFinalizing uses the percentage where a stage of it has just begun.

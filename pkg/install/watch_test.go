@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -237,9 +238,7 @@ func TestStreamWhenARoleIsDecided(t *testing.T) {
 			h.Progress.Stage, o.Cluster.State = "Configuring", model.ClusterFailed
 		}
 	})
-	if got := lines(events, model.EventStage); !slices.Equal(got, []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}) {
-		t.Errorf("stages %q", got)
-	}
+	check.Slice(t, lines(events, model.EventStage), []string{"cp-0 Rebooting Installing", "cp-0 Configuring Installing"}, "stages")
 }
 
 // TestStreamOfAnAddedHost reports no stage that the host cannot have gone through, though the service's list for its
@@ -258,9 +257,7 @@ func TestStreamOfAnAddedHost(t *testing.T) {
 		}
 	})
 	want := []string{"cp-0 Installing Installing", "cp-0 Writing image to disk Added", "cp-0 Rebooting Added", "cp-0 Done Added"}
-	if got := lines(events, model.EventStage); !slices.Equal(got, want) {
-		t.Errorf("stages %q, want %q", got, want)
-	}
+	check.Slice(t, lines(events, model.EventStage), want, "stages")
 }
 
 // TestPercentNeverGoesBack, even where the service begins anew.
@@ -281,9 +278,7 @@ func TestPercentNeverGoesBack(t *testing.T) {
 		}
 		before = *e.Percent
 	}
-	if before != 66 {
-		t.Errorf("the last percentage is %d", before)
-	}
+	check.Equal(t, before, 66, "the last percentage is")
 }
 
 // TestStreamOfAHostThatIsTakenAway says so.
@@ -369,9 +364,7 @@ func TestStreamNamesHosts(t *testing.T) {
 			o.Hosts = nil
 		}
 	})
-	if got, want := lines(events, model.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}; !slices.Equal(got, want) {
-		t.Errorf("lines %q, want %q", got, want)
-	}
+	check.Slice(t, lines(events, model.EventHost), []string{"cp-0 Discovering", "cp-0 Absent"}, "lines")
 	for _, e := range events {
 		if e.Type == model.EventHost && e.State == string(model.HostAbsent) && e.Message != "the service no longer has cp-0" {
 			t.Errorf("says %q", e.Message)

@@ -1,8 +1,9 @@
 package iso
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestIgnInfo(t *testing.T) {
@@ -34,9 +35,7 @@ func TestIgnInfo(t *testing.T) {
 			offset, length, err = info.within(size)
 		}
 		if want.err != "" {
-			if err == nil || !strings.Contains(err.Error(), want.err) {
-				t.Errorf("%s: error %v, want one that says %q", text, err, want.err)
-			}
+			check.Says(t, err, want.err, text)
 			continue
 		}
 		if err != nil || offset != want.offset || length != want.length {
@@ -103,8 +102,6 @@ func TestKernelArch(t *testing.T) {
 		"nothing":       {nil, ""},
 		"less than ELF": {[]byte("\x7fEL"), ""},
 	} {
-		if got := kernelArch(c.head); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		check.Equal(t, kernelArch(c.head), c.want, name)
 	}
 }

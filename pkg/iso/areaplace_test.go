@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -18,14 +20,8 @@ import (
 // describedAs returns the layout's image with another igninfo.json of the same length.
 func describedAs(tb testing.TB, base *iso.Base, text string) *overlay.Image {
 	tb.Helper()
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f, err := volume.Find("coreos/igninfo.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(tb)
+	f := must.Get(volume.Find("coreos/igninfo.json"))(tb)
 	if int64(len(text)) > f.Size {
 		tb.Fatalf("%s has more than %d bytes", text, f.Size)
 	}
@@ -69,26 +65,18 @@ func TestOpenRefusesAnAreaBeforeTheInitrdsEnd(t *testing.T) {
 		`{"file":"images/cdboot.img","offset":66688,"length":896}`,
 	} {
 		image := describedAs(t, base, text)
-		if _, err := iso.OpenReader("bad.iso", image, image.Size()); err == nil || !strings.Contains(err.Error(), "not behind its initrd") {
-			t.Errorf("%s: error %v", text, err)
-		}
+		check.Says(t, check.Err(iso.OpenReader("bad.iso", image, image.Size())), "not behind its initrd", text)
 	}
 	image := describedAs(t, base, `{"file":"images/pxeboot/kernel.img"}`)
-	if _, err := iso.OpenReader("bad.iso", image, image.Size()); err == nil || !strings.Contains(err.Error(), "lies in images/pxeboot/kernel.img") {
-		t.Errorf("the kernel: error %v", err)
-	}
+	check.Says(t, check.Err(iso.OpenReader("bad.iso", image, image.Size())), "lies in images/pxeboot/kernel.img", "the kernel: error")
 }
 
 // If only the header of old images describes the area, its place is still restricted.
 func TestOpenHoldsTheHeaderAgainstTheFiles(t *testing.T) {
 	data := renamed(content(t, open(t, layout(t, "x86_64-2021-12")).Image()), "ignition.img")
-	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err != nil {
-		t.Fatalf("only the header tells of it: %v", err)
-	}
+	must.Get(iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))))(t, "only the header tells of it")
 	binary.LittleEndian.PutUint64(data[32<<10-16:], 0)
-	if _, err := iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "lies in no file of the image") {
-		t.Errorf("the system area: error %v", err)
-	}
+	check.Says(t, check.Err(iso.OpenReader("old.iso", bytes.NewReader(data), int64(len(data)))), "lies in no file of the image", "the system area: error")
 }
 
 // ucs2 is a name as the Joliet tree has it.
@@ -121,9 +109,7 @@ func TestOpenRefusesDirectoriesInACircle(t *testing.T) {
 	images, below := directoryRecord(t, data, "IMAGES"), directoryRecord(t, data, "PXEBOOT")
 	copy(data[below+2:below+18], data[images+2:images+18]) // where it is and how long
 	path := filepath.Join(t.TempDir(), "circle.iso")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	if _, err := iso.Open(path); err == nil || !strings.Contains(err.Error(), "circle.iso: directory /images/pxeboot") || !strings.Contains(err.Error(), "go in a circle") {
 		t.Errorf("error %v", err)
 	}

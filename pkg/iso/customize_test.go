@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -38,17 +40,11 @@ func TestCustomizeEveryLayout(t *testing.T) {
 				t.Errorf("result %+v", result)
 			}
 			again := reopen(t, image)
-			if got, err := again.Ignition(); err != nil || string(got) != config {
-				t.Errorf("Ignition %q, error %v", got, err)
-			}
-			if got, err := again.Keyfiles(); err != nil || cmp.Diff(got, c.Keyfiles) != "" {
-				t.Errorf("keyfiles %v, error %v", got, err)
-			}
+			check.Equal(t, string(must.Get(again.Ignition())(t)), config, "Ignition")
+			check.Equal(t, cmp.Diff(must.Get(again.Keyfiles())(t), c.Keyfiles), "", "keyfiles")
 			if takesKargs(l) {
 				want := strings.Replace(l.DefaultKargs(), "=metal", "=qemu", 1) + " console=ttyS0,115200n8"
-				if got := again.Kargs(); got != want {
-					t.Errorf("kernel arguments %q, want %q", got, want)
-				}
+				check.Equal(t, again.Kargs(), want, "kernel arguments")
 			}
 			if image.Size() != base.Info().Size {
 				t.Errorf("%d bytes, the base has %d", image.Size(), base.Info().Size)
@@ -99,10 +95,7 @@ func checkPlaces(t *testing.T, base *iso.Base, image *overlay.Image) {
 	if changed > areas {
 		t.Errorf("%d extents are not the base's, want at most %d", changed, areas)
 	}
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(t)
 	for _, r := range changes(t, image, base.Image()) {
 		within := false
 		for _, path := range []string{"images/ignition.img", "images/cdboot.img", "EFI/redhat/grub.cfg", "isolinux/isolinux.cfg", "boot/grub/grub.cfg"} {
@@ -210,16 +203,12 @@ func TestExisting(t *testing.T) {
 		t.Errorf("merged: keyfiles %v, error %v", kept, err)
 	}
 	replaced, _ := customize(t, used, iso.Customization{Ignition: []byte(other), Existing: iso.Replace})
-	if got, err := reopen(t, replaced).Ignition(); err != nil || string(got) != other {
-		t.Errorf("replaced: %s, error %v", got, err)
-	}
+	check.Equal(t, string(must.Get(reopen(t, replaced).Ignition())(t)), other, "replaced")
 	if kept, err := reopen(t, replaced).Keyfiles(); err != nil || len(kept) != 0 {
 		t.Errorf("replaced: keyfiles %v, error %v", kept, err)
 	}
 	kargs, _ := customize(t, used, iso.Customization{Kargs: iso.KargEdit{Append: []string{"quiet"}}, Existing: iso.Merge})
-	if got, err := reopen(t, kargs).Ignition(); err != nil || string(got) != config {
-		t.Errorf("only kernel arguments: %s, error %v", got, err)
-	}
+	check.Equal(t, string(must.Get(reopen(t, kargs).Ignition())(t)), config, "only kernel arguments")
 }
 
 func TestHostnames(t *testing.T) {
@@ -240,18 +229,13 @@ func TestHostnames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			image, _, err := base.Customize(iso.Customization{Ignition: []byte(config), Hostname: c.names})
 			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("error %v, want one that says %q", err, c.err)
-				}
+				check.Says(t, err, c.err)
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := reopen(t, image).Ignition()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(reopen(t, image).Ignition())(t)
 			for _, want := range c.want {
 				if !bytes.Contains(got, []byte(want)) {
 					t.Errorf("no %s in %s", want, got)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -43,14 +45,9 @@ func open(tb testing.TB, l isotest.Layout) *iso.Base {
 
 func openFile(tb testing.TB, path string) *iso.Base {
 	tb.Helper()
-	base, err := iso.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	base := must.Get(iso.Open(path))(tb)
 	tb.Cleanup(func() {
-		if err := base.Close(); err != nil {
-			tb.Error(err)
-		}
+		check.Do(tb, base.Close())
 	})
 	return base
 }
@@ -58,11 +55,7 @@ func openFile(tb testing.TB, path string) *iso.Base {
 // reopen reads an image as a base of its own, as its recipient would.
 func reopen(tb testing.TB, image *overlay.Image) *iso.Base {
 	tb.Helper()
-	base, err := iso.OpenReader("customised", image, image.Size())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return base
+	return must.Get(iso.OpenReader("customised", image, image.Size()))(tb)
 }
 
 func customize(tb testing.TB, base *iso.Base, c iso.Customization) (*overlay.Image, iso.Result) {
@@ -76,11 +69,7 @@ func customize(tb testing.TB, base *iso.Base, c iso.Customization) (*overlay.Ima
 
 func content(tb testing.TB, image *overlay.Image) []byte {
 	tb.Helper()
-	data, err := io.ReadAll(image.Reader())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
+	return must.Get(io.ReadAll(image.Reader()))(tb)
 }
 
 // noise is a config that no compression makes smaller than n bytes.

@@ -3,6 +3,7 @@ package iso_test
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -26,12 +27,8 @@ func FuzzDamagedImage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := base.Inspect(t.Context()); err != nil {
-			t.Errorf("inspecting: %v", err)
-		}
-		if _, err := base.Verify(t.Context()); err != nil {
-			t.Errorf("verifying: %v", err)
-		}
+		check.Do(t, check.Err(base.Inspect(t.Context())), "inspecting")
+		check.Do(t, check.Err(base.Verify(t.Context())), "verifying")
 		// Only that they end is asked of the others: what they refuse is held elsewhere.
 		_, _, _ = base.Customize(iso.Customization{Ignition: []byte(config), Kargs: iso.KargEdit{Reset: true}, Existing: iso.Replace})
 		_, _ = base.Netboot(iso.Customization{Ignition: []byte(config), Existing: iso.Merge})

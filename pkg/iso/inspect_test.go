@@ -19,6 +19,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
@@ -28,11 +30,7 @@ import (
 
 func inspect(tb testing.TB, base *iso.Base) *iso.Report {
 	tb.Helper()
-	report, err := base.Inspect(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return report
+	return must.Get(base.Inspect(tb.Context()))(tb)
 }
 
 func TestInspectEveryLayout(t *testing.T) {
@@ -78,43 +76,26 @@ func archive(tb testing.TB, members map[string]string) []byte {
 	w := cpio.NewWriter(&out)
 	for _, name := range []string{"config.ign", "etc/coreos-firstboot-network/b.nmconnection", "etc/assisted/network/host1/eno1.nmconnection", "agent-files/agent-tui"} {
 		if content, there := members[name]; there {
-			if err := w.Write(name, 0o100600, []byte(content)); err != nil {
-				tb.Fatal(err)
-			}
+			must.Do(tb, w.Write(name, 0o100600, []byte(content)))
 		}
 	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, w.Close())
 	return out.Bytes()
 }
 
 func packed(tb testing.TB, data []byte, open func(io.Writer) (io.WriteCloser, error)) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	w, err := open(&out)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	w := must.Get(open(&out))(tb)
+	must.Get(w.Write(data))(tb)
+	must.Do(tb, w.Close())
 	return out.Bytes()
 }
 
 func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
 	base := open(t, layout(t, "x86_64-2023-07"))
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	area, err := volume.Find("images/ignition.img")
-	if err != nil {
-		t.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(t)
+	area := must.Get(volume.Find("images/ignition.img"))(t)
 	members := archive(t, map[string]string{"config.ign": secretive, "etc/coreos-firstboot-network/b.nmconnection": keyfile})
 	for name, open := range map[string]func(io.Writer) (io.WriteCloser, error){
 		"gzip": func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil },
@@ -141,9 +122,7 @@ func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
 			for _, n := range got.Network {
 				names = append(names, n.Name)
 			}
-			if want := []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}; !slices.Equal(names, want) {
-				t.Errorf("network %v, want %v", names, want)
-			}
+			check.Slice(t, names, []string{"/etc/assisted/network/host0/eth0.nmconnection", "b.nmconnection"}, "network")
 			files, err := reopen(t, image).NetworkFiles()
 			if want := []iso.Keyfile{{Name: "b.nmconnection", Content: []byte(keyfile)}, {Name: "host0-eth0.nmconnection", Content: []byte("x")}}; err != nil || cmp.Diff(want, files) != "" {
 				t.Errorf("network files %v (-want +got):\n%s", err, cmp.Diff(want, files))
@@ -156,22 +135,13 @@ func TestInspectFindsWhatOtherToolsEmbed(t *testing.T) {
 func TestInspectFindsWhatWasAppendedToTheInitrd(t *testing.T) {
 	l := layout(t, "x86_64-2023-07")
 	base := open(t, l)
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	initrd, err := volume.Find("images/pxeboot/initrd.img")
-	if err != nil {
-		t.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(t)
+	initrd := must.Get(volume.Find("images/pxeboot/initrd.img"))(t)
 	added := packed(t, archive(t, map[string]string{"agent-files/agent-tui": "#!", "etc/assisted/network/host1/eno1.nmconnection": "[connection]\nid=w\n\n[wifi-security]\npsk=12345678\n"}),
 		func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
 	size := initrd.Size + int64(len(added))
 	offset, total := volume.RoomFor(size)
-	patches, err := volume.Relocate(initrd, offset, size, total)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patches := must.Get(volume.Relocate(initrd, offset, size, total))(t)
 	image := base.Image().Clone()
 	image.Truncate(total)
 	image.Overlay(offset, slices.Concat(isotest.Content(t, l, "images/pxeboot/initrd.img"), added))
@@ -193,14 +163,9 @@ func TestInspectFindsWhatWasAppendedToTheInitrd(t *testing.T) {
 func TestReportIsTheJSONThatIsPromised(t *testing.T) {
 	base := open(t, layout(t, "x86_64-2023-07"))
 	image, _ := customize(t, base, wish(layout(t, "x86_64-2023-07")))
-	data, err := json.Marshal(inspect(t, reopen(t, image)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(inspect(t, reopen(t, image))))(t)
 	var got map[string]any
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &got))
 	for key, fields := range map[string][]string{
 		"volumeId": nil, "size": nil, "arch": nil, "os": nil, "network": nil, "features": nil, "secrets": nil,
 		"ignition": {"bytes", "areaBytes", "compression", "members"},
@@ -222,14 +187,8 @@ func TestReportIsTheJSONThatIsPromised(t *testing.T) {
 // change returns a copy of the layout's image with bytes changed at an offset within one of its files.
 func change(tb testing.TB, base *iso.Base, path string, at int64, data []byte) *overlay.Image {
 	tb.Helper()
-	volume, err := iso9660.Read(base.Image(), base.Image().Size())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f, err := volume.Find(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(base.Image(), base.Image().Size()))(tb)
+	f := must.Get(volume.Find(path))(tb)
 	image := base.Image().Clone()
 	image.Overlay(f.Offset+at, data)
 	return image
@@ -255,10 +214,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		"header":        {legacy, "system area: its header has the Ignition area at byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			damage, err := reopen(t, c.image).Verify(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			damage := must.Get(reopen(t, c.image).Verify(t.Context()))(t)
 			if !slices.ContainsFunc(damage, func(d iso.Damage) bool { return strings.HasPrefix(d.String(), c.want) }) {
 				t.Errorf("damage %v, want %q", damage, c.want)
 			}
@@ -302,10 +258,7 @@ func TestVerifyWhatIsCustomized(t *testing.T) {
 		if damage, err := reopen(t, image).Verify(t.Context()); err != nil || len(damage) > 0 {
 			t.Errorf("%s: damage %v, error %v", name, damage, err)
 		}
-		made, err := base.Minimal(t.Context(), rootfsURL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(base.Minimal(t.Context(), rootfsURL))(t)
 		image, _ = customize(t, made, c)
 		if damage, err := reopen(t, image).Verify(t.Context()); err != nil || len(damage) > 0 {
 			t.Errorf("%s, minimal: damage %v, error %v", name, damage, err)
@@ -322,10 +275,7 @@ func renamed(data []byte, name string) []byte {
 
 func TestOpenRefuses(t *testing.T) {
 	good := isotest.Make(t, layout(t, "x86_64-2023-07"))
-	data, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(good))(t)
 	igninfo := []byte("{\n    \"file\": \"images/ignition.img\"\n}\n")
 	describe := func(text string) []byte {
 		padded := fmt.Sprintf("%-*s", len(igninfo), text)
@@ -346,18 +296,14 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "bad.iso")
-			if err := os.WriteFile(path, c.data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, c.data, 0o600))
 			_, err := iso.Open(path)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "bad.iso") {
 				t.Errorf("error %v, want one that names the file and says %q", err, c.want)
 			}
 		})
 	}
-	if _, err := iso.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "neither a file nor a disk") {
-		t.Errorf("a directory: error %v", err)
-	}
+	check.Says(t, check.Err(iso.Open(t.TempDir())), "neither a file nor a disk", "a directory: error")
 	if _, err := iso.Open(filepath.Join(t.TempDir(), "none.iso")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}
@@ -375,8 +321,6 @@ func TestLiveReportOfAMinimalISO(t *testing.T) {
 		`{"initrdId":"a","rootfsId":"a","match":true}`:  {InitrdID: "a", RootfsID: "a", Match: true},
 		`{"initrdId":"a","rootfsId":"b","match":false}`: {InitrdID: "a", RootfsID: "b"},
 	} {
-		if got, err := json.Marshal(iso.Report{Live: report}); err != nil || !strings.Contains(string(got), `"live":`+want) {
-			t.Errorf("%s, %v", got, err)
-		}
+		check.Contains(t, string(must.Get(json.Marshal(iso.Report{Live: report}))(t)), `"live":`+want)
 	}
 }

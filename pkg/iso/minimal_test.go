@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
@@ -21,22 +23,16 @@ func TestMinimalEveryLayout(t *testing.T) {
 			made, err := base.Minimal(t.Context(), rootfsURL)
 			switch {
 			case !l.MiniISO:
-				if err == nil || !strings.Contains(err.Error(), "built without a minimal ISO") {
-					t.Errorf("error %v", err)
-				}
+				check.Says(t, err, "built without a minimal ISO")
 				return
 			case !takesKargs(l):
-				if err == nil || !strings.Contains(err.Error(), "no areas for kernel arguments") {
-					t.Errorf("error %v", err)
-				}
+				check.Says(t, err, "no areas for kernel arguments")
 				return
 			case err != nil:
 				t.Fatal(err)
 			}
 			want := "ignition.firstboot ignition.platform.id=metal coreos.live.rootfs_url=" + rootfsURL
-			if got := made.Kargs(); got != want {
-				t.Errorf("kernel arguments %q, want %q", got, want)
-			}
+			check.Equal(t, made.Kargs(), want, "kernel arguments")
 			if made.Info().Boot != base.Info().Boot {
 				t.Errorf("boots as %+v, the full one as %+v", made.Info().Boot, base.Info().Boot)
 			}
@@ -46,9 +42,7 @@ func TestMinimalEveryLayout(t *testing.T) {
 			c.Kargs = iso.KargEdit{Append: []string{"quiet"}}
 			image, _ := customize(t, made, c)
 			used := reopen(t, image)
-			if got, err := used.Ignition(); err != nil || string(got) != config {
-				t.Errorf("Ignition %q, error %v", got, err)
-			}
+			check.Equal(t, string(must.Get(used.Ignition())(t)), config, "Ignition")
 			reset, _ := customize(t, used, iso.Customization{Existing: iso.Replace, Kargs: iso.KargEdit{Reset: true}})
 			if got := reopen(t, reset).Kargs(); got != want {
 				t.Errorf("kernel arguments %q after a reset, want %q", got, want)
@@ -87,10 +81,7 @@ func TestMinimalOfWhatWasCustomized(t *testing.T) {
 		if _, err := customized.Minimal(t.Context(), rootfsURL); !errors.Is(err, iso.ErrCustomized) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		built, err := customized.AsBuilt()
-		if err != nil {
-			t.Fatal(err)
-		}
+		built := must.Get(customized.AsBuilt())(t)
 		made, err := built.Minimal(t.Context(), rootfsURL)
 		if err != nil {
 			t.Fatalf("%s: of the image as it was built: %v", name, err)
@@ -101,9 +92,7 @@ func TestMinimalOfWhatWasCustomized(t *testing.T) {
 	boot := isotest.Content(t, layout(t, "x86_64-2023-07"), "images/pxeboot/vmlinuz")
 	at := bytes.Index(content(t, damaged), boot[:4096])
 	damaged.Overlay(int64(at+600), []byte("damage"))
-	if _, err := reopen(t, damaged).Minimal(t.Context(), rootfsURL); err == nil || !strings.Contains(err.Error(), "digest") {
-		t.Errorf("damaged: error %v", err)
-	}
+	check.Says(t, check.Err(reopen(t, damaged).Minimal(t.Context(), rootfsURL)), "digest", "damaged: error")
 }
 
 func TestMinimalRefusesURLs(t *testing.T) {
@@ -128,10 +117,7 @@ func TestNetbootEveryLayout(t *testing.T) {
 	for _, l := range isotest.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			base := open(t, l)
-			n, err := base.Netboot(wish(l))
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(base.Netboot(wish(l)))(t)
 			initrd := isotest.Content(t, l, "images/pxeboot/initrd.img")
 			if got := content(t, n.Initrd); !bytes.HasPrefix(got, initrd) || int64(len(got)-len(initrd)) != n.Result.IgnitionBytes {
 				t.Errorf("initrd of %d bytes does not begin with the base's %d", len(got), len(initrd))
@@ -149,9 +135,7 @@ func TestNetbootEveryLayout(t *testing.T) {
 			}
 			checkZ(t, l, n)
 			want := "#!ipxe\ninitrd --name initrd http://h/i\nkernel http://h/k initrd=initrd coreos.live.rootfs_url=http://h/r " + n.Kargs + "\nboot\n"
-			if got := n.Script("http://h/k", "http://h/i", "http://h/r"); got != want {
-				t.Errorf("script %q\nwant   %q", got, want)
-			}
+			check.Equal(t, n.Script("http://h/k", "http://h/i", "http://h/r"), want, "script")
 		})
 	}
 }
@@ -169,9 +153,7 @@ func checkZ(t *testing.T, l isotest.Layout, n *iso.Netboot) {
 	if !bytes.Equal(n.AddrSize, want) {
 		t.Errorf("initrd.addrsize %x, want %x", n.AddrSize, want)
 	}
-	if !strings.Contains(n.Ins, "initrd 0x02000000\n") {
-		t.Errorf("generic.ins %q", n.Ins)
-	}
+	check.Contains(t, n.Ins, "initrd 0x02000000\n", "generic.ins")
 }
 
 // BenchmarkCustomize prepares the image of one machine of many: they share their config and differ in
@@ -214,14 +196,10 @@ func BenchmarkCustomize(b *testing.B) {
 
 func BenchmarkMinimal(b *testing.B) {
 	base := open(b, layout(b, "x86_64-2023-07"))
-	if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(base.Minimal(b.Context(), rootfsURL))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := base.Minimal(b.Context(), rootfsURL); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(base.Minimal(b.Context(), rootfsURL))(b)
 	}
 }
 
@@ -229,12 +207,7 @@ func BenchmarkOpen(b *testing.B) {
 	path := isotest.Make(b, layout(b, "x86_64-2023-07"))
 	b.ReportAllocs()
 	for b.Loop() {
-		base, err := iso.Open(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := base.Close(); err != nil {
-			b.Fatal(err)
-		}
+		base := must.Get(iso.Open(path))(b)
+		must.Do(b, base.Close())
 	}
 }

@@ -3,10 +3,11 @@ package iso_test
 import (
 	"bytes"
 	"fmt"
-
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -17,9 +18,7 @@ func embedded(tb testing.TB, image *overlay.Image, result iso.Result) []byte {
 	for _, e := range image.Extents() {
 		if e.Kind == overlay.Memory && e.Length == result.IgnitionBytes {
 			piece := make([]byte, e.Length)
-			if _, err := image.ReadAt(piece, e.Offset); err != nil {
-				tb.Fatal(err)
-			}
+			must.Get(image.ReadAt(piece, e.Offset))(tb)
 			return piece
 		}
 	}
@@ -46,9 +45,7 @@ func TestManyMachinesAtOnce(t *testing.T) {
 			if got, err := again.Ignition(); err != nil || string(got) != want {
 				t.Errorf("machine %d: %s, error %v", n, got, err)
 			}
-			if _, err := base.Minimal(t.Context(), rootfsURL); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(base.Minimal(t.Context(), rootfsURL)))
 		})
 	}
 	group.Wait()

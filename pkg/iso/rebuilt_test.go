@@ -2,11 +2,11 @@ package iso_test
 
 import (
 	"errors"
-
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -15,19 +15,10 @@ import (
 // moved returns an image with one of its files at another place, as when it was rebuilt.
 func moved(tb testing.TB, old *overlay.Image, path string) *overlay.Image {
 	tb.Helper()
-	volume, err := iso9660.Read(old, old.Size())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	f, err := volume.Find(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	volume := must.Get(iso9660.Read(old, old.Size()))(tb)
+	f := must.Get(volume.Find(path))(tb)
 	offset, total := volume.RoomFor(f.Size)
-	patches, err := volume.Relocate(f, offset, f.Size, total)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	patches := must.Get(volume.Relocate(f, offset, f.Size, total))(tb)
 	image := old.Clone()
 	image.Truncate(total)
 	image.Zero(f.Offset, f.Size)

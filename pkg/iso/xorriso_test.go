@@ -5,22 +5,20 @@ package iso_test
 import (
 	"bytes"
 	"compress/gzip"
-
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
-	"github.com/oaictl/oaictl/pkg/iso/overlay"
-
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
+	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
 // The Assisted Installer rebuilds its minimal ISO with further ramdisks, and leaves the kernel
@@ -52,12 +50,8 @@ func TestInspectAssistedMinimal(t *testing.T) {
 		"images/pxeboot/vmlinuz":               append(bytes.Repeat([]byte{'M'}, 0x202), "HdrS"...),
 	} {
 		file := filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, data, 0o600))
 	}
 	image := filepath.Join(t.TempDir(), "minimal.iso")
 	if out, err := exec.Command(xorriso, "-as", "mkisofs", "-quiet", "-V", "rhcos-418.94.202501221327-0", "-rational-rock", "-J", "-joliet-long", "-o", image, root).CombinedOutput(); err != nil {
@@ -95,27 +89,19 @@ func TestXorrisoReadsEveryOutput(t *testing.T) {
 	}
 	for _, name := range []string{"x86_64-2021-12", "x86_64-2023-07", "aarch64-2023-07", "ppc64le-2023-07"} {
 		base := open(t, layout(t, name))
-		mini, err := base.Minimal(t.Context(), rootfsURL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mini := must.Get(base.Minimal(t.Context(), rootfsURL))(t)
 		for kind, from := range map[string]*iso.Base{"full": base, "minimal": mini} {
 			for size, config := range map[string][]byte{"small": []byte(config), "grown": noise(280_000)} {
 				t.Run(name+"/"+kind+"/"+size, func(t *testing.T) {
 					image, result := customize(t, from, iso.Customization{Ignition: config})
 					dir := t.TempDir()
 					path, area := filepath.Join(dir, "out.iso"), filepath.Join(dir, "ignition.img")
-					if _, err := image.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(image.WriteFile(t.Context(), path, overlay.WriteOptions{}))(t)
 					out, err := exec.Command(xorriso, "-indev", path, "-report_system_area", "plain", "-osirrox", "on", "-extract", "/images/ignition.img", area).CombinedOutput()
 					if err != nil {
 						t.Fatalf("xorriso: %v\n%s", err, out)
 					}
-					got, err := os.ReadFile(area)
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := must.Get(os.ReadFile(area))(t)
 					if want := embedded(t, image, result); !bytes.HasPrefix(got, want) {
 						t.Errorf("xorriso extracts another Ignition area\n%s", out)
 					}

@@ -17,7 +17,9 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
@@ -84,10 +86,7 @@ func folders(t *testing.T, pattern string) []string {
 // to read, "version: VERSION" and "refused: TEXT".
 func inputOf(t *testing.T, path string) input {
 	t.Helper()
-	archive, err := txtar.ParseFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(txtar.ParseFile(path))(t)
 	said := map[string]string{"read": "."}
 	for line := range strings.Lines(string(archive.Comment)) {
 		if key, value, found := strings.Cut(strings.TrimSpace(line), ": "); found {
@@ -99,12 +98,8 @@ func inputOf(t *testing.T, path string) input {
 		dir := t.TempDir()
 		for _, file := range append(shared(t), archive.Files...) {
 			target := filepath.Join(dir, file.Name)
-			if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(target, file.Data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(target), 0o700))
+			must.Do(t, os.WriteFile(target, file.Data, 0o600))
 		}
 		return read(t, filepath.Join(dir, said["read"]), convert.Options{Version: said["version"]})
 	}}
@@ -113,10 +108,7 @@ func inputOf(t *testing.T, path string) input {
 // shared are the files that inputs refer to.
 func shared(t *testing.T) []txtar.File {
 	t.Helper()
-	secret, err := os.ReadFile("../../examples/shared/pull-secret.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must.Get(os.ReadFile("../../examples/shared/pull-secret.json"))(t)
 	return []txtar.File{{Name: "pull-secret.json", Data: secret}, {Name: "bmc-password", Data: []byte("admin:password\n")}}
 }
 
@@ -213,9 +205,7 @@ func TestWrittenIsValid(t *testing.T) {
 					return
 				}
 				dir := filepath.Join(t.TempDir(), "out")
-				if err := convert.WriteFiles(dir, files); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, convert.WriteFiles(dir, files))
 				again, err := read(t, dir, convert.Options{Version: c.Spec.OpenShift.Version, AcceptUnknownHosts: true})
 				if err == nil {
 					_, err = boot.CheckNetworks(again)
@@ -268,19 +258,11 @@ func taken(t *testing.T, c *spec.Cluster) {
 		c.Spec.Hosts[i].BMC = nil
 	}
 	scaled := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: scaled, Seed: 1, Cluster: c}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: scaled})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: scaled}))(t)
 	service := &recorder{Service: plane, wrote: map[string]bool{}}
 	client, deadline := install.New(service, install.Config{Clock: scaled}), scaled.Now().Add(3*time.Hour)
 	for {

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi"
 	plane "github.com/oaictl/oaictl/pkg/install/rest"
@@ -79,29 +80,16 @@ func (r *rig) startApart(config apartConfig) *apart {
 	if r.overREST {
 		config.Service = r.site.ServiceURL()
 	}
-	how, err := json.Marshal(config)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	how := must.Get(json.Marshal(config))(r.t)
+	self := must.Get(os.Executable())(r.t)
 	p := &apart{program: program{t: r.t, command: exec.Command(self)}}                // which is stopped by the end of its input
 	p.command.Env = append(os.Environ(), environmentApart+"="+string(how), "GOGC=30") // as in their Deployment
 	p.command.Stderr = &p.stderr
-	if p.in, err = p.command.StdinPipe(); err != nil {
-		r.t.Fatal(err)
-	}
-	out, err := p.command.StdoutPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	p.in = must.Get(p.command.StdinPipe())(r.t)
+	out := must.Get(p.command.StdoutPipe())(r.t)
 	p.out = bufio.NewScanner(out)
 	p.out.Buffer(nil, 16<<20)
-	if err := p.command.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, p.command.Start())
 	ctx, end := context.WithCancel(r.t.Context())
 	var ticking sync.WaitGroup
 	if config.Follows {
@@ -146,9 +134,7 @@ func (p *apart) take() account {
 		p.t.Fatalf("the providers have ended: %v\n%s", p.out.Err(), p.stderr.String())
 	}
 	var done account
-	if err := json.Unmarshal(p.out.Bytes(), &done); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, json.Unmarshal(p.out.Bytes(), &done))
 	return done
 }
 
@@ -161,10 +147,7 @@ func (p *program) cpu() time.Duration {
 	}
 	var ticks int64
 	for _, text := range fields[13:15] { // of the user and of the kernel, in hundredths of a second
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		n := must.Get(strconv.ParseInt(text, 10, 64))(p.t)
 		ticks += n
 	}
 	return time.Duration(ticks) * time.Second / 100
@@ -176,11 +159,7 @@ func (p *program) kilobytes(name string) int64 {
 	p.t.Helper()
 	for line := range strings.Lines(p.proc("status")) {
 		if text, is := strings.CutPrefix(line, name+":"); is {
-			n, err := strconv.ParseInt(strings.Fields(text)[0], 10, 64)
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			return n
+			return must.Get(strconv.ParseInt(strings.Fields(text)[0], 10, 64))(p.t)
 		}
 	}
 	p.t.Fatalf("the kernel does not tell the %s of a process", name)
@@ -189,10 +168,7 @@ func (p *program) kilobytes(name string) int64 {
 
 func (p *program) proc(name string) string {
 	p.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.command.Process.Pid, name))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.command.Process.Pid, name)))(p.t)
 	return string(data)
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 )
@@ -111,15 +112,9 @@ func BenchmarkFirstObject(b *testing.B) {
 	for b.Loop() {
 		f := newFleet(b, 1, 2, fleetSpeed)
 		f.startApart(apartConfig{Follows: true})
-		watcher, err := client.NewWithWatch(f.Config, client.Options{Scheme: f.client.Scheme()})
-		if err != nil {
-			b.Fatal(err)
-		}
+		watcher := must.Get(client.NewWithWatch(f.Config, client.Options{Scheme: f.client.Scheme()}))(b)
 		first := func(list client.ObjectList, is func(runtime.Object) bool) <-chan time.Time {
-			w, err := watcher.Watch(b.Context(), list, client.InNamespace(f.namespace))
-			if err != nil {
-				b.Fatal(err)
-			}
+			w := must.Get(watcher.Watch(b.Context(), list, client.InNamespace(f.namespace)))(b)
 			at := make(chan time.Time, 1)
 			go func() {
 				defer w.Stop()
@@ -199,9 +194,7 @@ func newFleetOf(b *testing.B, clusters, workers int, speed float64, connect func
 	}
 	around.Seed, around.Shared, around.Network = 1, m.Config, network
 	r.site = r.surround(around)
-	if err := management.MakeHosts(b.Context(), m.Config, r.namespace, "rack", clusters*(3+workers)); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, management.MakeHosts(b.Context(), m.Config, r.namespace, "rack", clusters*(3+workers)))
 	return f
 }
 
@@ -242,9 +235,7 @@ func (f *fleet) untilInstalled() {
 
 func (f *fleet) list(list client.ObjectList) {
 	f.b.Helper()
-	if err := f.client.List(f.b.Context(), list, client.InNamespace(f.namespace)); err != nil {
-		f.b.Fatal(err)
-	}
+	must.Do(f.b, f.client.List(f.b.Context(), list, client.InNamespace(f.namespace)))
 }
 
 // report reports a figure, and writes it down as well: if a benchmark fails at its end, its figures would be lost
@@ -267,17 +258,13 @@ func (f *fleet) reportMemory(p *apart, when string) {
 // passes lets time pass on the fleet's clock.
 func (f *fleet) passes(d time.Duration) {
 	f.b.Helper()
-	if err := f.clock.Sleep(f.b.Context(), d); err != nil {
-		f.b.Fatal(err)
-	}
+	must.Do(f.b, f.clock.Sleep(f.b.Context(), d))
 }
 
 // rest lets real time pass.
 func (f *fleet) rest(d time.Duration) {
 	f.b.Helper()
-	if err := clock.Real().Sleep(f.b.Context(), d); err != nil {
-		f.b.Fatal(err)
-	}
+	must.Do(f.b, clock.Real().Sleep(f.b.Context(), d))
 }
 
 // reportWrites reports how much was written for each Machine of either kind, which it returns, and for each cluster

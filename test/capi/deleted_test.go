@@ -11,6 +11,8 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -19,6 +21,7 @@ import (
 // and another one joins the installed cluster in its place. A Machine of the control plane, without which the
 // installation would fail, stays until that is over, and is replaced then.
 func TestMachinesDeletedWhileItInstalls(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 8)
 	r.order("ha", 3)
 	r.until("the cluster is installed", aWhile, func() (bool, string) {
@@ -27,15 +30,11 @@ func TestMachinesDeletedWhileItInstalls(t *testing.T) {
 	})
 	worker, control := r.machines(false)[0], r.machines(true)[0]
 	for _, m := range []*clusterv1.Machine{&worker, &control} {
-		if err := r.client.Delete(t.Context(), m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.client.Delete(t.Context(), m))
 	}
 	r.until("it is said that the Machine of the control plane stays for now", aWhile, r.held(&control, "InstallationRunning"))
 	r.untilGone(&worker)
-	if state := r.plane().Status.Installation.State; state != string(model.ClusterInstalling) {
-		t.Errorf("the worker went when the cluster was %s", state)
-	}
+	check.Equal(t, r.plane().Status.Installation.State, string(model.ClusterInstalling), "the worker went when the cluster was")
 	r.untilAvailable(aWhile)
 	r.until("it is said that its member of etcd is to be removed", aWhile, r.held(&control, controlplanev1.EtcdMemberRemovalRequiredReason))
 	if r.get(control.Name, &control); control.Status.Deletion.NodeDrainStartTime.IsZero() {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
@@ -27,10 +27,8 @@ spec:
 // TestRevokedPullSecret: an installation that cannot begin since a machine may pull no image says which one it is, and
 // begins once it may.
 func TestRevokedPullSecret(t *testing.T) {
-	trouble, err := scenario.Parse("no-images.yaml", []byte(noImages))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	trouble := must.Get(scenario.Parse("no-images.yaml", []byte(noImages)))(t)
 	r := newRig(t, 3, func(r *rig) { r.scenario = trouble })
 	r.order("ha", 0)
 	r.until("it is said what is missing", aWhile, func() (bool, string) {

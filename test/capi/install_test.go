@@ -13,12 +13,14 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
 // TestCompact takes a cluster of three machines from its template to Available. Providers that are started anew
 // then have nothing to write.
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 3)
 	r.order("compact", 0)
 	r.untilAvailable(aWhile)
@@ -36,9 +38,7 @@ func TestCompact(t *testing.T) {
 	r.stop()
 	r.writes.take()
 	r.start()
-	if err := r.clock.Sleep(t.Context(), 35*time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.clock.Sleep(t.Context(), 35*time.Minute))
 	if total, which := r.writes.take(); total > 0 {
 		r.get("lab", after)
 		t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before.Status, after.Status))
@@ -70,6 +70,7 @@ func (r *rig) checkDescribed() {
 // TestCompactOverREST does so by a service without a hub. The cluster goes to another management cluster that reaches
 // the same service, where a worker is added, and it is deleted.
 func TestCompactOverREST(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 4, func(r *rig) { r.overREST = true })
 	r.order("compact", 0)
 	r.untilAvailable(aWhile)
@@ -84,6 +85,7 @@ func TestCompactOverREST(t *testing.T) {
 // TestLiveISO boots the machines of a cluster from its discovery images as the service has them, and adds one that
 // reads its image from the providers.
 func TestLiveISO(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 5)
 	r.order("metal3", 1)
 	r.untilAvailable(aWhile)
@@ -111,6 +113,7 @@ func TestLiveISO(t *testing.T) {
 // TestStaticNetwork gives the machine of a cluster the network that its config selects. The object that is made of it
 // for the service is deleted with the cluster, and the network itself stays.
 func TestStaticNetwork(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 1)
 	host := object("metal3.io/v1alpha1", "BareMetalHost")
 	r.get("rack-host-0", host)
@@ -138,9 +141,7 @@ func (r *rig) networks() []string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	list.SetKind("NMStateConfigList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].GetName())
@@ -151,10 +152,7 @@ func (r *rig) networks() []string {
 // handOnMedia starts the providers anew, with media of their own.
 func (r *rig) handOnMedia() {
 	r.t.Helper()
-	port, err := r.Port(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	port := must.Get(r.Port(r.t.Context()))(r.t)
 	r.media = fmt.Sprintf("127.0.0.1:%d", port)
 	r.stop()
 	r.start()
@@ -166,9 +164,7 @@ func (r *rig) imageURLs() map[string]string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("infrastructure.cluster.x-k8s.io/v1beta2")
 	list.SetKind("Metal3MachineList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	urls := map[string]string{}
 	for i := range list.Items {
 		urls[list.Items[i].GetName()], _, _ = unstructured.NestedString(list.Items[i].Object, "spec", "image", "url")

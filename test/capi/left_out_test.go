@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
@@ -31,10 +32,8 @@ spec:
 // TestUnwellWorkerIsLeftOut: a worker that has registered and is not ready does not hold the installation up, is not
 // wiped with it, says why, and joins once it is well and was booted again.
 func TestUnwellWorkerIsLeftOut(t *testing.T) {
-	trouble, err := scenario.Parse("little-memory.yaml", []byte(littleMemory))
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	trouble := must.Get(scenario.Parse("little-memory.yaml", []byte(littleMemory)))(t)
 	r := newRig(t, 4, func(r *rig) { r.scenario = trouble })
 	small := &unstructured.Unstructured{}
 	small.SetAPIVersion("metal3.io/v1alpha1")

@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -29,6 +31,7 @@ const aWhile = 5 * time.Minute
 // TestLife takes a cluster through its life: it is installed with workers, gets more, loses one machine of
 // either kind, is upgraded, goes to another management cluster, and is deleted there.
 func TestLife(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 11)
 	r.order("ha", 3)
 	r.untilAvailable(aWhile)
@@ -65,20 +68,14 @@ func (r *rig) workload() client.Client {
 	if of == nil {
 		r.t.Fatal("there is no workload cluster lab")
 	}
-	c, err := client.New(of.Config(), client.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return c
+	return must.Get(client.New(of.Config(), client.Options{}))(r.t)
 }
 
 // nodes are the ready nodes of the installed cluster, and the provider id of each.
 func (r *rig) nodes() map[string]string {
 	r.t.Helper()
 	list := &corev1.NodeList{}
-	if err := r.workload().List(r.t.Context(), list); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.workload().List(r.t.Context(), list))
 	ready := map[string]string{}
 	for i := range list.Items {
 		for _, c := range list.Items[i].Status.Conditions {
@@ -94,9 +91,7 @@ func (r *rig) nodes() map[string]string {
 func (r *rig) machines(controlPlane bool) []clusterv1.Machine {
 	r.t.Helper()
 	list := &clusterv1.MachineList{}
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	return slices.DeleteFunc(list.Items, func(m clusterv1.Machine) bool {
 		_, is := m.Labels[clusterv1.MachineControlPlaneLabel]
 		return is != controlPlane
@@ -127,17 +122,9 @@ func (r *rig) checkKubeconfig() {
 	if !r.get("lab-kubeconfig", secret) {
 		r.t.Fatal("there is no kubeconfig")
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data["value"])
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	c, err := client.New(config, client.Options{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := c.List(r.t.Context(), &corev1.NodeList{}); err != nil {
-		r.t.Errorf("the kubeconfig: %v", err)
-	}
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(secret.Data["value"]))(r.t)
+	c := must.Get(client.New(config, client.Options{}))(r.t)
+	check.Do(r.t, c.List(r.t.Context(), &corev1.NodeList{}), "the kubeconfig")
 }
 
 // mostWrites is how many a Machine may take until its cluster is Available, those for the cluster among them.
@@ -278,9 +265,7 @@ func (r *rig) identities() map[string]string {
 	found := map[string]string{}
 	for _, m := range slices.Concat(r.machines(true), r.machines(false)) {
 		node := &corev1.Node{}
-		if err := r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Do(r.t, r.workload().Get(r.t.Context(), client.ObjectKey{Name: m.Status.NodeRef.Name}, node))
 		found[string(m.UID)] = fmt.Sprintf("%s on %s, node %s", m.Name, m.Spec.ProviderID, node.UID)
 	}
 	return found
@@ -337,9 +322,7 @@ func (r *rig) move(there *rig, workers int) {
 	}()
 	there.untilAvailable(aWhile)
 	there.untilWorkers(workers)
-	if was, is := slices.Sorted(maps.Values(identities)), slices.Sorted(maps.Values(there.identities())); !slices.Equal(was, is) {
-		r.t.Errorf("the Machines were %v, and are %v", was, is)
-	}
+	check.Slice(r.t, slices.Sorted(maps.Values(identities)), slices.Sorted(maps.Values(there.identities())), "the Machines were")
 	if after := r.serviceObjects(); !slices.Equal(before, after) {
 		r.t.Errorf("the service's objects were\n%s\nand are\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
 	}
@@ -365,9 +348,7 @@ func (r *rig) serviceObjects() []string {
 		list := &unstructured.UnstructuredList{}
 		list.SetAPIVersion(version)
 		list.SetKind(kind + "List")
-		if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-			r.t.Fatal(err)
-		}
+		must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 		for i := range list.Items {
 			found = append(found, kind+" "+list.Items[i].GetName())
 		}
@@ -408,9 +389,7 @@ func (r *rig) delete() {
 	r.t.Helper()
 	cluster := &clusterv1.Cluster{}
 	r.get("lab", cluster)
-	if err := r.client.Delete(r.t.Context(), cluster); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.Delete(r.t.Context(), cluster))
 	r.until("the Cluster is gone", aWhile, func() (bool, string) {
 		now := &clusterv1.Cluster{}
 		if !r.get("lab", now) {

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 )
@@ -136,14 +137,8 @@ func (f *fleet) measure(counted *writes, programs []*program, order func()) (too
 func (f *fleet) count() (*rest.Config, *writes) {
 	f.b.Helper()
 	counted := &writes{count: map[string]int{}, named: true, reads: true}
-	target, err := url.Parse(f.Config.Host)
-	if err != nil {
-		f.b.Fatal(err)
-	}
-	transport, err := rest.TransportFor(f.Config)
-	if err != nil {
-		f.b.Fatal(err)
-	}
+	target := must.Get(url.Parse(f.Config.Host))(f.b)
+	transport := must.Get(rest.TransportFor(f.Config))(f.b)
 	server := httptest.NewUnstartedServer(&httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: counted.through(transport), FlushInterval: -1,
 	})

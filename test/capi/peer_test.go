@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
@@ -71,13 +72,8 @@ func benchmarkPeer(b *testing.B) (took cost) {
 // installPeer installs kinds and webhook configurations, and says where they are to be served.
 func (r *rig) installPeer(folder string) *kubetest.Webhooks {
 	r.t.Helper()
-	at, err := r.NewWebhooks(r.t.Context())
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	if err := r.Install(r.t.Context(), at, folder); err != nil {
-		r.t.Fatal(err)
-	}
+	at := must.Get(r.NewWebhooks(r.t.Context()))(r.t)
+	must.Do(r.t, r.Install(r.t.Context(), at, folder))
 	return at
 }
 
@@ -88,9 +84,7 @@ func startPeer(t testing.TB, path, kubeconfig string, at *kubetest.Webhooks) *pr
 	p.command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "WEBHOOK_CERT_DIR="+at.CertDir, fmt.Sprintf("WEBHOOK_PORT=%d", at.Port),
 		"ASSISTED_CA_BUNDLE_NAME=", "ASSISTED_CA_BUNDLE_NAMESPACE=") // the service of the hub is served without TLS
 	p.command.Stderr = &p.stderr
-	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.command.Start())
 	t.Cleanup(sync.OnceFunc(func() {
 		_ = p.command.Process.Signal(syscall.SIGTERM)
 		_ = p.command.Wait() // it is asked to end
@@ -109,9 +103,7 @@ func startPeer(t testing.TB, path, kubeconfig string, at *kubetest.Webhooks) *pr
 		if time.Now().After(deadline) {
 			t.Fatalf("the webhooks of %s are not served: %v\n%s", path, err, p.stderr.String())
 		}
-		if err := t.Context().Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, t.Context().Err())
 	}
 }
 
@@ -126,35 +118,15 @@ func serveRelease(t testing.TB) (repository string, images map[string]string) {
   "annotations": {"io.openshift.build.versions": "kubernetes=%s"}}]}}`, strings.TrimPrefix(spoke.KubernetesOf(version), "v"))
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)
-	if err := w.WriteHeader(&tar.Header{Name: "release-manifests/image-references", Mode: 0o644, Size: int64(len(content))}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(w, content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.WriteHeader(&tar.Header{Name: "release-manifests/image-references", Mode: 0o644, Size: int64(len(content))}))
+	must.Get(io.WriteString(w, content))(t)
+	must.Do(t, w.Close())
+	layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil }))(t)
+	image := must.Get(mutate.AppendLayers(empty.Image, layer))(t)
+	digest := must.Get(image.Digest())(t)
 	for _, arch := range []string{"multi", "x86_64"} {
-		tag, err := name.NewTag(repository + ":" + version + "-" + arch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := remote.Write(tag, image, remote.WithContext(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		tag := must.Get(name.NewTag(repository + ":" + version + "-" + arch))(t)
+		must.Do(t, remote.Write(tag, image, remote.WithContext(t.Context())))
 	}
 	return repository, map[string]string{repository + "@" + digest.String(): repository + ":" + version + "-x86_64"}
 }

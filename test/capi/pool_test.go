@@ -14,12 +14,14 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestPool takes control plane and workers from a pool of machines that have booted already, and gives one back. The
 // cluster is moved to a hub that knows none of its machines: they stay what they were, and keep running when they are
 // deleted there.
 func TestPool(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, 6)
 	r.fillPool(6)
 	r.order("agents", 1)
@@ -48,6 +50,7 @@ func TestPool(t *testing.T) {
 // of the pool by their BareMetalHosts. It takes one more machine and gives it back, twice: the hub boots it into the
 // pool each time. The providers may act in that namespace and in the Cluster's, and in no other.
 func TestPoolElsewhere(t *testing.T) {
+	t.Parallel()
 	m := kubetest.StartManagement(t, kubetest.ManagementConfig{}) // where the hub manages only the two namespaces
 	r := newRig(t, 5, func(r *rig) { r.Management, r.hosts = m, m.Namespace(t) })
 	pool := r.in(r.hosts)
@@ -79,9 +82,7 @@ func (r *rig) pauseHosts() {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("metal3.io/v1alpha1")
 	list.SetKind("BareMetalHostList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	for i := range list.Items {
 		r.patch(&list.Items[i], func(o client.Object) { o.SetAnnotations(map[string]string{"baremetalhost.metal3.io/paused": ""}) })
 	}
@@ -168,9 +169,7 @@ func (r *rig) states() map[string]string {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	list.SetKind("AgentList")
-	if err := r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.client.List(r.t.Context(), list, client.InNamespace(r.namespace)))
 	states := map[string]string{}
 	for i := range list.Items {
 		state, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "debugInfo", "state")

@@ -20,6 +20,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi"
 )
@@ -66,10 +67,7 @@ func (r *rig) components(provider capi.Provider) []*unstructured.Unstructured {
 	}
 	var all []*unstructured.Unstructured
 	for _, name := range files {
-		objects, err := kubetest.Objects([]byte(r.expand(name, values)))
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		objects := must.Get(kubetest.Objects([]byte(r.expand(name, values))))(r.t)
 		all = append(all, objects...)
 	}
 	return all

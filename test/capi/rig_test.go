@@ -27,7 +27,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -44,12 +46,33 @@ const (
 	version, newer = "4.20.32", "4.20.33"
 )
 
-// managementCluster is the management cluster of all tests that do not need one of their own, and otherCluster the one
-// that clusters are moved to.
-var managementCluster, otherCluster kubetest.SharedManagement
+// place is where one test at a time plays: a management cluster, another one that clusters are moved to, and the API
+// server of the workload cluster. Each starts when a test first needs it.
+type place struct {
+	management, other kubetest.SharedManagement
+	workload          kubetest.Shared
+}
 
-// workloadServer is where the workload cluster of each test is played.
-var workloadServer kubetest.Shared
+// sideBySide is how many tests run at once. They wait for machines and controllers most of the time.
+const sideBySide = 2
+
+// places are those that no test plays at.
+var places = make(chan *place, sideBySide)
+
+// take is a place for one test, until the test's end.
+func take(t testing.TB) *place {
+	t.Helper()
+	p := <-places
+	t.Cleanup(func() { places <- p })
+	return p
+}
+
+// run runs tests, and stops what they have started at the place.
+func (p *place) run(tests kubetest.Runner) int {
+	return p.management.Run(kubetest.Runner(func() int {
+		return p.other.Run(kubetest.Runner(func() int { return p.workload.Run(tests) }))
+	}))
+}
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(environmentApart); how != "" {
@@ -59,15 +82,20 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(managementCluster.Run(kubetest.Runner(func() int {
-		return otherCluster.Run(kubetest.Runner(func() int { return workloadServer.Run(m) }))
-	})))
+	tests := kubetest.Runner(m.Run)
+	for range sideBySide {
+		p, others := &place{}, tests
+		places <- p
+		tests = func() int { return p.run(others) }
+	}
+	os.Exit(tests())
 }
 
 // rig is a namespace of a management cluster with all that plays there.
 type rig struct {
 	*kubetest.Management
 	t         testing.TB
+	place     *place
 	namespace string
 	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it differs
 	clock     clock.Clock
@@ -85,20 +113,18 @@ type rig struct {
 // newRig starts a site with so many BareMetalHosts and the providers.
 func newRig(t testing.TB, hosts int, with ...func(*rig)) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
+	r := &rig{t: t, place: take(t), clock: clock.Scaled(speed), writes: &writes{count: map[string]int{}}}
 	for _, option := range with {
 		option(r)
 	}
 	if r.Management == nil {
-		r.Management = managementCluster.Start(t)
+		r.Management = r.place.management.Start(t)
 	}
 	r.namespace = r.Namespace(t)
 	r.connect()
 	t.Cleanup(r.clear)
-	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{workloadServer.Start(t).Config}})
-	if err := management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts); err != nil {
-		t.Fatal(err)
-	}
+	r.play(management.Config{Seed: 1, Scenario: r.scenario, Servers: []*rest.Config{r.place.workload.Start(t).Config}})
+	must.Do(t, management.MakeHosts(t.Context(), r.Config, cmp.Or(r.hosts, r.namespace), "rack", hosts))
 	return r
 }
 
@@ -118,16 +144,14 @@ func (r *rig) clear() {
 	if lab == nil || lab.Played() == nil {
 		return // it was taken away
 	}
-	if err := lab.Played().Clear(context.WithoutCancel(r.t.Context())); err != nil {
-		r.t.Errorf("clear the API server of the workload cluster: %v", err)
-	}
+	check.Do(r.t, lab.Played().Clear(context.WithoutCancel(r.t.Context())), "clear the API server of the workload cluster")
 }
 
 // beside is the other management cluster, for the same machines, with a namespace of the same name.
 func (r *rig) beside() *rig {
 	r.t.Helper()
 	other := &rig{
-		Management: otherCluster.Start(r.t), t: r.t, namespace: r.namespace, clock: r.clock, overREST: r.overREST,
+		Management: r.place.other.Start(r.t), t: r.t, place: r.place, namespace: r.namespace, clock: r.clock, overREST: r.overREST,
 		writes: &writes{count: map[string]int{}},
 	}
 	other.connect()
@@ -141,28 +165,18 @@ func (r *rig) beside() *rig {
 func (r *rig) connect() {
 	r.t.Helper()
 	r.dial()
-	var err error
-	if r.webhooks, err = r.NewWebhooks(r.t.Context()); err != nil {
-		r.t.Fatal(err)
-	}
+	r.webhooks = must.Get(r.NewWebhooks(r.t.Context()))(r.t)
 	manifests := filepath.Join("..", "..", "pkg", "capi", "manifests")
-	if err := r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.Install(r.t.Context(), r.webhooks, filepath.Join(manifests, "crd"), filepath.Join(manifests, "webhook")))
 }
 
 // dial makes a client.
 func (r *rig) dial() {
 	r.t.Helper()
-	scheme, err := capi.Scheme()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	scheme := must.Get(capi.Scheme())(r.t)
 	unlimited := rest.CopyConfig(r.Config)
 	unlimited.QPS = -1
-	if r.client, err = client.New(unlimited, client.Options{Scheme: scheme}); err != nil {
-		r.t.Fatal(err)
-	}
+	r.client = must.Get(client.New(unlimited, client.Options{Scheme: scheme}))(r.t)
 }
 
 // play starts everything that lives beside the API server, and the providers, until the test's end.
@@ -189,9 +203,7 @@ func (r *rig) surround(config management.Config) *management.Site {
 	}
 	r.t.Cleanup(func() {
 		stop()
-		if err := site.Close(); err != nil {
-			r.t.Errorf("the site: %v", err)
-		}
+		check.Do(r.t, site.Close(), "the site")
 	})
 	return site
 }
@@ -199,11 +211,7 @@ func (r *rig) surround(config management.Config) *management.Site {
 // service is the service itself.
 func (r *rig) service() install.Backend {
 	r.t.Helper()
-	service, err := plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return service
+	return must.Get(plane.New(plane.Config{URL: r.site.ServiceURL(), Clock: r.clock}))(r.t)
 }
 
 // log takes a line of the providers' log, except lines that say that something starts.
@@ -286,10 +294,7 @@ func (r *rig) expand(name string, values map[string]string) string {
 // file is a file of the release.
 func (r *rig) file(name string) []byte {
 	r.t.Helper()
-	files, err := components.Files(components.Options{Namespaced: r.hosts != ""})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	files := must.Get(components.Files(components.Options{Namespaced: r.hosts != ""}))(r.t)
 	at := slices.IndexFunc(files, func(f components.File) bool { return f.Name == name })
 	if at < 0 {
 		r.t.Fatalf("there is no file %s", name)

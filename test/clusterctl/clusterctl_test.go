@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
@@ -26,31 +27,20 @@ func noteCore(t *testing.T, m *kubetest.Management, writer client.Client) string
 	t.Helper()
 	version, module := kubetest.CoreModule(t)
 	m.AddInventory(t)
-	if err := m.Install(t.Context(), nil, "testdata/cert-manager.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Install(t.Context(), nil, "testdata/cert-manager.yaml"))
 	const namespace = "capi-system"
 	for _, o := range objectsOf(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}
 ---
 {apiVersion: clusterctl.cluster.x-k8s.io/v1alpha3, kind: Provider, metadata: {name: cluster-api, namespace: %[1]s,
   labels: {clusterctl.cluster.x-k8s.io: "", cluster.x-k8s.io/provider: cluster-api, clusterctl.cluster.x-k8s.io/core: inventory}},
   providerName: cluster-api, type: CoreProvider, version: %[2]s}`, namespace, version)) {
-		if err := writer.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writer.Create(t.Context(), o))
 	}
 	folder := filepath.Join(t.TempDir(), "cluster-api", version)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	metadata, err := os.ReadFile(filepath.Join(module, "metadata.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(folder, 0o755))
+	metadata := must.Get(os.ReadFile(filepath.Join(module, "metadata.yaml")))(t)
 	for name, content := range map[string][]byte{"metadata.yaml": metadata, "core-components.yaml": []byte("{}\n")} {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	return fmt.Sprintf("- name: cluster-api\n  type: CoreProvider\n  url: %q\n", filepath.Join(folder, "core-components.yaml"))
 }
@@ -63,20 +53,14 @@ func names() []string {
 // again.
 func TestInit(t *testing.T) {
 	m := management.Start(t)
-	writer, err := client.New(m.Config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(client.New(m.Config, client.Options{}))(t)
 	config := writeRepository(t, noteCore(t, m, writer))
 	kubeconfig := m.Kubeconfig(t)
 	if out, err := clusterctl(t, m, config, nil, append([]string{"init", "--kubeconfig", kubeconfig}, names()...)...); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range components.Names() {
-		p, err := components.Of(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(components.Of(name))(t)
 		for _, want := range componentsOf(t, p, components.Options{}) {
 			got := &unstructured.Unstructured{}
 			got.SetGroupVersionKind(want.GroupVersionKind())
@@ -95,10 +79,7 @@ func TestInit(t *testing.T) {
 		if out, err := clusterctl(t, m, config, nil, append([]string{"delete", "--kubeconfig", kubeconfig, "--include-crd", "--include-namespace"}, named...)...); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		p, err := components.Of(strings.TrimPrefix(named[0], "--"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(components.Of(strings.TrimPrefix(named[0], "--")))(t)
 		eventually(t, "nothing is left of "+named[0], func() (bool, string) {
 			now := left(t, m, p)
 			return now == "", now
@@ -110,10 +91,7 @@ func TestInit(t *testing.T) {
 func checkUpgrade(t *testing.T, m *kubetest.Management, writer client.Client, config, kubeconfig string) {
 	t.Helper()
 	const next = "v0.1.1"
-	core, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(os.ReadFile(config))(t)
 	addRelease(t, filepath.Dir(config), next, "")
 	if err := os.WriteFile(config, core, 0o600); err != nil { // as it was: the release before is still what is named
 		t.Fatal(err)
@@ -130,10 +108,7 @@ func checkUpgrade(t *testing.T, m *kubetest.Management, writer client.Client, co
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, name := range components.Names() {
-		p, err := components.Of(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(components.Of(name))(t)
 		for _, want := range componentsOf(t, p, components.Options{Version: next}) {
 			if want.GetKind() != "Deployment" {
 				continue
@@ -154,10 +129,7 @@ func checkUpgrade(t *testing.T, m *kubetest.Management, writer client.Client, co
 // left is what the API server has of a provider: one of its kinds, or its namespace.
 func left(t *testing.T, m *kubetest.Management, p components.Provider) string {
 	t.Helper()
-	kinds, err := p.Kinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(p.Kinds())(t)
 	_, lists, err := m.Client.Discovery().ServerGroupsAndResources()
 	if err != nil {
 		return err.Error()
@@ -188,10 +160,7 @@ func values() []string {
 // schemas, by our webhooks and by those of Cluster API.
 func TestTemplates(t *testing.T) {
 	m := management.Start(t)
-	writer, err := client.New(m.Config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(client.New(m.Config, client.Options{}))(t)
 	for _, name := range components.Names() {
 		x := install(t, m, name)
 		x.start(t)
@@ -213,11 +182,8 @@ func TestTemplates(t *testing.T) {
 
 func generate(t *testing.T, m *kubetest.Management, config, kubeconfig, namespace, flavour string) []*unstructured.Unstructured {
 	t.Helper()
-	out, err := clusterctl(t, m, config, values(), "generate", "cluster", "lab", "--kubeconfig", kubeconfig, "-n", namespace, "--infrastructure", "agent:v0.1.0",
-		"--flavor", flavour, "--kubernetes-version", "v1.33.5", "--control-plane-machine-count", "3", "--worker-machine-count", "2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(clusterctl(t, m, config, values(), "generate", "cluster", "lab", "--kubeconfig", kubeconfig, "-n", namespace, "--infrastructure", "agent:v0.1.0",
+		"--flavor", flavour, "--kubernetes-version", "v1.33.5", "--control-plane-machine-count", "3", "--worker-machine-count", "2"))(t)
 	return objectsOf(t, []byte(out))
 }
 
@@ -286,9 +252,7 @@ func checkTopology(t *testing.T, m *kubetest.Management, writer client.Client, c
 	})
 	for _, o := range objects {
 		if isCluster(o) {
-			if err := writer.Delete(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writer.Delete(t.Context(), o))
 		}
 	}
 	eventually(t, "the Cluster is deleted, and its control plane with it", func() (bool, string) {

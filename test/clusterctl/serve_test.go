@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
@@ -42,10 +44,7 @@ var refused = map[string][2]string{
 // others: by its own role, with certificates of its own, which the API server trusts.
 func TestEachProviderAlone(t *testing.T) {
 	m := management.Start(t)
-	writer, err := client.New(m.Config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := must.Get(client.New(m.Config, client.Options{}))(t)
 	for _, name := range components.Names() {
 		t.Run(name, func(t *testing.T) {
 			x := install(t, m, name)
@@ -70,10 +69,7 @@ func TestEachProviderAlone(t *testing.T) {
 				}
 			}
 			x.end(t)
-			lease, err := m.Client.CoordinationV1().Leases(x.Namespace()).Get(t.Context(), components.Lease([]string{name}), metav1.GetOptions{})
-			if err != nil || ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
-				t.Errorf("the Lease is not given back: %v", err)
-			}
+			check.Equal(t, ptr.Deref(must.Get(m.Client.CoordinationV1().Leases(x.Namespace()).Get(t.Context(), components.Lease([]string{name}), metav1.GetOptions{}))(t).Spec.HolderIdentity, ""), "", "the Lease is not given back")
 			uninstall(t, writer, x)
 		})
 	}
@@ -87,14 +83,9 @@ func applyAgain(t *testing.T, m *kubetest.Management, x *process) {
 	for _, o := range x.objects {
 		list.Items = append(list.Items, *o)
 	}
-	data, err := list.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(list.MarshalJSON())(t)
 	file := filepath.Join(t.TempDir(), "components.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, data, 0o600))
 	kubectl := exec.CommandContext(t.Context(), m.Kubectl(), "--kubeconfig", m.Kubeconfig(t), "apply", "--server-side", "--field-manager=kubetest", "-f", file)
 	if out, err := kubectl.CombinedOutput(); err != nil {
 		t.Errorf("apply the components a second time: %v\n%s", err, out)
@@ -140,23 +131,15 @@ func checkMetrics(t *testing.T, m *kubetest.Management, x *process) {
 		return code == 401, text
 	})
 	namespace := m.Namespace(t)
-	account, err := m.Client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "prometheus"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := m.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must.Get(m.Client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "prometheus"}}, metav1.CreateOptions{}))(t)
+	token := must.Get(m.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))(t)
 	if code, text := read(token.Status.Token); code != 403 {
 		t.Errorf("somebody is answered %d: %s", code, text)
 	}
-	if _, err := m.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	must.Get(m.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "metrics-"}, Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: account.Name}},
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "oaictl-" + x.Name + "-metrics-reader"},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(t)
 	eventually(t, "who may read metrics reads them", func() (bool, string) {
 		code, text := read(token.Status.Token)
 		return code == 200 && strings.Contains(text, "controller_runtime_"), fmt.Sprint(code)
@@ -165,10 +148,7 @@ func checkMetrics(t *testing.T, m *kubetest.Management, x *process) {
 
 func newRequest(t *testing.T, url, token string) *http.Request {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -187,9 +167,7 @@ func TestNotBesideOthers(t *testing.T) {
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "registry.example.com/x"}}}},
 		},
 	}
-	if _, err := m.Client.AppsV1().Deployments(namespace).Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Client.AppsV1().Deployments(namespace).Create(t.Context(), other, metav1.CreateOptions{}))(t)
 	x.start(t)
 	want := "Deployment capoa-bootstrap-controller-manager in namespace " + namespace
 	eventually(t, "/readyz says why", func() (bool, string) {
@@ -205,8 +183,6 @@ func TestNotBesideOthers(t *testing.T) {
 	if err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != "" {
 		t.Error("it has taken the Lease")
 	}
-	if err := m.Client.AppsV1().Deployments(namespace).Delete(t.Context(), other.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Client.AppsV1().Deployments(namespace).Delete(t.Context(), other.Name, metav1.DeleteOptions{}))
 	x.awaitReady(t)
 }

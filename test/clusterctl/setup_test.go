@@ -26,6 +26,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
@@ -51,10 +52,7 @@ func objectsOf(t *testing.T, text []byte) []*unstructured.Unstructured {
 func componentsOf(t *testing.T, p components.Provider, o components.Options) []*unstructured.Unstructured {
 	t.Helper()
 	o.Providers = []string{p.Name}
-	files, err := components.Files(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(components.Files(o))(t)
 	for _, f := range files {
 		if f.Name == p.ComponentsFile() {
 			return objectsOf(t, components.Expand(f.Content, func(string) (string, bool) { return "", false }))
@@ -125,9 +123,7 @@ func install(t *testing.T, m *kubetest.Management, name string) *process {
 			service["port"] = int64(x.webhooks)
 		}
 	}
-	if err := m.Apply(t.Context(), objects...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Apply(t.Context(), objects...))
 	x.objects = objects
 	m.AwaitRights(t, objects...)
 	x.config = m.Account(t, p.Namespace(), fmt.Sprintf("oaictl-%s-manager", name))
@@ -190,10 +186,7 @@ func (x *process) end(t *testing.T) {
 // ready is what /readyz answers.
 func (x *process) ready(t *testing.T) (int, string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", x.health), http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/readyz", x.health), http.NoBody))(t)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, err.Error()
@@ -243,21 +236,14 @@ func writeRepository(t *testing.T, more string) string {
 // addRelease adds the files of a release to a local repository, and gives its clusterctl.yaml.
 func addRelease(t *testing.T, folder, version, more string) string {
 	t.Helper()
-	files, err := components.Repository(filepath.ToSlash(folder), components.Options{Version: version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(components.Repository(filepath.ToSlash(folder), components.Options{Version: version}))(t)
 	for _, f := range files {
 		path := filepath.Join(folder, filepath.FromSlash(f.Name))
 		if f.Name == components.ClusterctlFile {
 			f.Content = append(f.Content, more...)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, f.Content, 0o600))
 	}
 	return filepath.Join(folder, components.ClusterctlFile)
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestAddNode installs a cluster without a worker that is not required, and adds it afterwards, by the commands that a
@@ -31,9 +33,7 @@ func addWorker(t *testing.T, binary, bind string) {
 	dir := t.TempDir()
 	file, late := optionalWorker(t, dir, bind), filepath.Join(dir, "late.yaml")
 	scenario := "apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: late}\nspec:\n  hosts:\n  - {match: {name: worker-1}, do: never-boot}\n"
-	if err := os.WriteFile(late, []byte(scenario), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(late, []byte(scenario), 0o600))
 	address := serve(t, binary)
 	hosts := []string{"simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(processSpeed)}
 	start(t, binary, append(hosts, "--scenario", late)...)
@@ -129,19 +129,11 @@ func optionalWorker(t *testing.T, dir, bind string) string {
 // exampleWith writes an example, changed, into a folder.
 func exampleWith(t *testing.T, dir, name string, changes *strings.Replacer) string {
 	t.Helper()
-	example, err := os.ReadFile(filepath.Join("../../examples", name, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs("../../examples/shared")
-	if err != nil {
-		t.Fatal(err)
-	}
+	example := must.Get(os.ReadFile(filepath.Join("../../examples", name, "cluster.yaml")))(t)
+	shared := must.Get(filepath.Abs("../../examples/shared"))(t)
 	text := strings.ReplaceAll(changes.Replace(string(example)), "../shared", shared)
 	file := filepath.Join(dir, "cluster.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	return file
 }
 

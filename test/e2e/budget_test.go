@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -103,11 +104,7 @@ func readySince(t *testing.T, x *trial) time.Time {
 	t.Helper()
 	for _, e := range list(t, x.address, "/v2/events?cluster_id="+list(t, x.address, "/v2/clusters")[0]["id"].(string)) {
 		if text, _ := e["message"].(string); strings.Contains(text, "to ready") {
-			at, err := time.Parse(time.RFC3339, e["event_time"].(string))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return at
+			return must.Get(time.Parse(time.RFC3339, e["event_time"].(string)))(t)
 		}
 	}
 	t.Fatal("no event says that the cluster is ready")

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -146,20 +148,12 @@ func simulate(t *testing.T, example string, speed float64) (address, file string
 // simulateFile runs a service and the machines of a file.
 func simulateFile(t *testing.T, file string, speed float64) *simulator.Simulator {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := simulator.Start(ctx, simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(ctx, simulator.Config{Clock: clock.Scaled(speed), Seed: 1, Cluster: cluster}))(t)
 	t.Cleanup(func() {
 		cancel()
-		if err := s.Close(); err != nil {
-			t.Errorf("the simulator: %v", err)
-		}
+		check.Do(t, s.Close(), "the simulator")
 	})
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -206,17 +207,11 @@ func newQuietTrial(t *testing.T, file string, speed float64) *trial {
 
 func startTrial(t *testing.T, file string, speed float64, change func(*simulator.Config)) *trial {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	time := clock.Scaled(speed)
 	config := simulator.Config{Clock: time, Seed: 1, Cluster: cluster}
 	change(&config)
-	s, err := simulator.Start(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), config))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("the simulator: %v", err)
@@ -244,10 +239,7 @@ func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, err
 
 func (x *trial) installer(t *testing.T, options ...install.Config) *install.Client {
 	t.Helper()
-	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}}))(t)
 	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.Directory(x.dir)}}, options...)...)
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -65,10 +66,7 @@ type bmcLab struct {
 func newBMCLab(t *testing.T, file string) bmcLab {
 	t.Helper()
 	s := simulateFile(t, file, crashSpeed)
-	proxy, err := url.Parse(s.BMCProxy())
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must.Get(url.Parse(s.BMCProxy()))(t)
 	bmcs := newWireThrough(t, &httputil.ReverseProxy{
 		Rewrite:   func(*httputil.ProxyRequest) {}, // requests to a proxy name their target themselves
 		Transport: &http.Transport{Proxy: http.ProxyURL(proxy)},
@@ -87,14 +85,8 @@ func (l *bmcLab) create(ctx context.Context, binary, dir string) *exec.Cmd {
 // their own.
 func clean(t *testing.T, file, bmcs string) {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), file, spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy, err := url.Parse(bmcs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
+	proxy := must.Get(url.Parse(bmcs))(t)
 	plane := machine.New(machine.Config{Media: nobodys{}, Proxy: proxy})
 	names := []string{}
 	for _, host := range cluster.BootedByBMC() {
@@ -122,19 +114,11 @@ func (nobodys) Prepare(context.Context, string) error { return nil }
 // without TLS: what is asked of it is to be seen.
 func singleRedfish(t *testing.T) string {
 	t.Helper()
-	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(examples, "sno", "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := must.Get(filepath.Abs(filepath.Join("..", "..", "examples")))(t)
+	data := must.Get(os.ReadFile(filepath.Join(examples, "sno", "cluster.yaml")))(t)
 	text := strings.ReplaceAll(string(data), "../shared", filepath.Join(examples, "shared"))
 	bmc := fmt.Sprintf("    bmc: {address: redfish-virtualmedia+http://192.0.2.10/redfish/v1/Systems/1, credentials: {file: %s}}\n", filepath.Join(examples, "shared", "bmc-password"))
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(strings.TrimRight(text, "\n")+"\n"+bmc), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(strings.TrimRight(text, "\n")+"\n"+bmc), 0o600))
 	return file
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -127,23 +129,15 @@ func TestAddNodeHandsFree(t *testing.T) {
 // oneMore is the example with a worker more.
 func oneMore(t *testing.T, example string) string {
 	t.Helper()
-	data, err := os.ReadFile(example)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(example))(t)
+	shared := must.Get(filepath.Abs(filepath.Join("..", "..", "examples", "shared")))(t)
 	const worker = `  - name: worker-0
     role: worker
     match: {mac: "52:54:00:00:07:03"}
     bmc: {address: "https://192.0.2.13/redfish/v1/Systems/1", credentials: {file: ../shared/bmc-password}, insecure: true}
 `
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data)+worker, "../shared", shared)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(data)+worker, "../shared", shared)), 0o600))
 	return file
 }
 
@@ -154,14 +148,10 @@ func TestInterruptedWhileHostsRead(t *testing.T) {
 	binary, dir := build(t), t.TempDir()
 	r := newRedfish(t, binary, "../../examples/redfish/cluster.yaml")
 	said, code := interrupted(t, r.create(t.Context(), binary, r.service, dir), "cp-1 boots: its BMC reads")
-	if code != 130 {
-		t.Errorf("ends with %d", code)
-	}
+	check.Equal(t, code, 130, "ends with")
 	line := fmt.Sprintf("\n  oaictl --service-url %s iso serve -f %s --dir %s --base ", r.service, r.file, dir)
 	for _, words := range []string{"These machines still read from this command, which ends: cp-0, cp-1, cp-2.", line, " --listen " + r.media + " --url http://" + r.media + "\n"} {
-		if !strings.Contains(said, words) {
-			t.Errorf("does not say %q:\n%s", words, said)
-		}
+		check.Contains(t, said, words, "does not say")
 	}
 	deleteCluster(t, binary, dir, r)
 }
@@ -201,23 +191,17 @@ func interrupted(t *testing.T, command *exec.Cmd, words string) (said string, co
 		t.Fatal(err)
 	}
 	command.Stdout, command.Stderr = write, write
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	_ = write.Close()
 	var text strings.Builder
 	for lines := bufio.NewScanner(read); lines.Scan(); {
 		text.WriteString(lines.Text() + "\n")
 		if words != "" && strings.Contains(lines.Text(), words) {
 			words = ""
-			if err := command.Process.Signal(os.Interrupt); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, command.Process.Signal(os.Interrupt))
 		}
 	}
 	_ = command.Wait()
-	if words != "" {
-		t.Errorf("never said %q", words)
-	}
+	check.Equal(t, words, "", "never said")
 	return text.String(), command.ProcessState.ExitCode()
 }

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 var update = flag.Bool("update", false, "write testdata/scenarios anew")
@@ -131,9 +134,7 @@ func TestTokenExpires(t *testing.T) {
 				"--sso-url", address + "/auth/realms/redhat-external/protocol/openid-connect/token",
 			}
 			agent := filepath.Join(tokens, "agent") // what the example's pull secret says of cloud.openshift.com
-			if err := os.WriteFile(agent, []byte("ZXhhbXBsZTpub3QtYS1yZWFsLXBhc3N3b3Jk"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(agent, []byte("ZXhhbXBsZTpub3QtYS1yZWFsLXBhc3N3b3Jk"), 0o600))
 			start(t, binary, append([]string{
 				"simulator", "hosts", "--service-url", address, "-f", file, "--speed", fmt.Sprint(processSpeed), "--host-token-file", agent,
 			}, login...)...)
@@ -161,22 +162,15 @@ func ends(t *testing.T, command *exec.Cmd, dir, name string, says []string) {
 	}
 	text := said.String()
 	for _, words := range says {
-		if !strings.Contains(text, words) {
-			t.Errorf("a person is not told %q", words)
-		}
+		check.Contains(t, text, words, "a person is not told")
 	}
 	got := fmt.Sprintf("exit code %d\n%s", command.ProcessState.ExitCode(), scrub(lastWords(text), dir))
 	golden := filepath.Join("testdata", "scenarios", name+".golden")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(got), 0o600))
 		return
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("-want +got\n%s\nall that was said:\n%s", diff, text)
 	}

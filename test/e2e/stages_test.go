@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -84,10 +85,7 @@ type rule struct {
 
 func eventForm(t *testing.T) form {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "event.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "event.schema.json")))(t)
 	var f form
 	if err := json.Unmarshal(text, &f); err != nil || len(f.Properties) < 10 {
 		t.Fatalf("docs/event.schema.json: %d properties, %v", len(f.Properties), err)

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // call is one request that oaictl made.
@@ -45,10 +47,7 @@ type wire struct {
 // newWire listens for oaictl and passes on to the service at address.
 func newWire(t *testing.T, address string) *wire {
 	t.Helper()
-	target, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(address))(t)
 	return newWireThrough(t, httputil.NewSingleHostReverseProxy(target))
 }
 
@@ -126,11 +125,7 @@ func writesOf(calls []call) []call {
 // list reads a collection of the service at address.
 func list(t *testing.T, address, path string) []map[string]any {
 	t.Helper()
-	found, err := fetch(t.Context(), address, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
+	return must.Get(fetch(t.Context(), address, path))(t)
 }
 
 // fetch reads a collection of the service at address.

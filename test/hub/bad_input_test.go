@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -74,9 +76,7 @@ func badWorlds() map[string]badWorld {
 		"a release that the service cannot read": {
 			prepare: func(t *testing.T, x *site) {
 				set := object(hubapi.GroupHive+"/"+hubapi.VersionHive, hubapi.KindClusterImageSet, "", "broken-"+x.namespace, map[string]any{"spec": map[string]any{"releaseImage": "registry.example.com/no/such@sha256:1111"}})
-				if _, err := x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Create(t.Context(), set, metav1.CreateOptions{}))(t)
 				t.Cleanup(func() {
 					_ = x.client.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Delete(context.WithoutCancel(t.Context()), set.GetName(), metav1.DeleteOptions{})
 				})
@@ -119,9 +119,7 @@ func TestBadWorlds(t *testing.T) {
 				t.Errorf("ends with code %d, not %d", a.trace.Code, test.code)
 			}
 			for _, words := range test.says {
-				if !strings.Contains(a.says(), words) {
-					t.Errorf("does not say %q", words)
-				}
+				check.Contains(t, a.says(), words, "does not say")
 			}
 			if t.Failed() {
 				t.Logf("%s\n%s", a.says(), a.story())
@@ -165,17 +163,12 @@ func TestOwnersConflict(t *testing.T) {
 	}
 	name := x.cluster.Metadata.Name
 	installs := x.client.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(x.namespace)
-	if _, err := installs.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"sshPublicKey":"ssh-ed25519 AAAA theirs"}}`), metav1.PatchOptions{FieldManager: "gitops"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(installs.Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"sshPublicKey":"ssh-ed25519 AAAA theirs"}}`), metav1.PatchOptions{FieldManager: "gitops"}))(t)
 	again := x.detach(t)
 	if again.trace.Code != int(model.CodeNotFound) || !strings.Contains(again.says(), "sshPublicKey") || !strings.Contains(again.says(), "gitops") {
 		t.Errorf("ends with code %d: %s\n%s", again.trace.Code, again.says(), again.story())
 	}
-	live, err := installs.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := must.Get(installs.Get(t.Context(), name, metav1.GetOptions{}))(t)
 	if key, _, _ := unstructured.NestedString(live.Object, "spec", "sshPublicKey"); !strings.Contains(key, "theirs") {
 		t.Errorf("their key was overwritten with %q", key)
 	}
@@ -200,23 +193,14 @@ func TestTerminatingNamespace(t *testing.T) {
 	x := onHub().open(t, setup{cluster: fixture.Example(t, "compact"), speed: 2 * speed, absent: true})
 	holds := object("v1", "ConfigMap", x.namespace, "holds", nil)
 	holds.SetFinalizers([]string{"example.com/hold"})
-	if _, err := x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Create(t.Context(), holds, metav1.CreateOptions{}))(t)
 	spaces := x.client.Resource(hubapi.Resource(hubapi.KindNamespace))
-	if err := spaces.Delete(t.Context(), x.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, spaces.Delete(t.Context(), x.namespace, metav1.DeleteOptions{}))
 	let := func() {
-		if _, err := x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, check.Err(x.client.Resource(hubapi.Resource(hubapi.KindConfigMap)).Namespace(x.namespace).Patch(t.Context(), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})))
 	}
 	x.eventually(t, "what holds the namespace", func() bool {
-		u, err := spaces.Get(t.Context(), x.namespace, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(spaces.Get(t.Context(), x.namespace, metav1.GetOptions{}))(t)
 		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 		return strings.Contains(fmt.Sprint(conditions), "example.com/hold")
 	})

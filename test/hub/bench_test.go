@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -49,10 +51,7 @@ spec:
 			}
 			fmt.Fprintf(&text, "  - {name: node-%d, role: %s, match: {mac: \"52:54:00:%02x:%02x:%02x\"}, net: {ip: 192.168.127.%d/24}}\n", h, role, n/256, n%256, h, 10+h)
 		}
-		cluster, err := spec.Parse(b.Context(), "cluster.yaml", []byte(text.String()), spec.OSEnv())
-		if err != nil {
-			b.Fatal(err)
-		}
+		cluster := must.Get(spec.Parse(b.Context(), "cluster.yaml", []byte(text.String()), spec.OSEnv()))(b)
 		out = append(out, cluster)
 	}
 	return out
@@ -63,10 +62,7 @@ spec:
 func BenchmarkApply100Clusters(b *testing.B) {
 	const clusters, hosts, atOnce = 100, 5, 8
 	server := server.Start(b)
-	client, err := dynamic.NewForConfig(server.Config)
-	if err != nil {
-		b.Fatal(err)
-	}
+	client := must.Get(dynamic.NewForConfig(server.Config))(b)
 	x := &site{client: client}
 	fixture.OfferReleases(b, x.client)
 	for round := 0; b.Loop(); round++ {
@@ -75,17 +71,14 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		b.StartTimer()
 		var mu sync.Mutex
 		calls, writes := 0, 0
-		plane, err := hubplane.New(hubplane.Config{Kube: server.Config, Log: func(c install.Call) {
+		plane := must.Get(hubplane.New(hubplane.Config{Kube: server.Config, Log: func(c install.Call) {
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
 			if c.Writes() {
 				writes++
 			}
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}}))(b)
 		var running sync.WaitGroup
 		queue := make(chan *spec.Cluster)
 		for range atOnce {
@@ -112,9 +105,7 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		}
 		plane.Close()
 		for _, cluster := range specs { // emptied while the next ones are made; none is read again
-			if err := client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}); err != nil {
-				b.Error(err)
-			}
+			check.Do(b, client.Resource(hubapi.Resource(hubapi.KindNamespace)).Delete(b.Context(), cluster.Metadata.Name, metav1.DeleteOptions{}))
 		}
 		b.StartTimer()
 	}

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	hubplane "github.com/oaictl/oaictl/pkg/install/hub"
@@ -57,9 +57,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			if installed, _, _ := unstructured.NestedBool(deployment.Object, "spec", "installed"); !installed && !test.hive {
 				t.Error("nobody has recorded that it is installed")
 			}
-			if files := saved(t, dir); !slices.Equal(files, []string{".cluster", "kubeadmin-password", "kubeconfig", "kubeconfig-noingress"}) {
-				t.Errorf("results: %v", files)
-			}
+			check.Slice(t, saved(t, dir), []string{".cluster", "kubeadmin-password", "kubeconfig", "kubeconfig-noingress"}, "results")
 		})
 	}
 }

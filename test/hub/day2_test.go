@@ -17,8 +17,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -70,15 +72,9 @@ func (b backend) grow(t *testing.T) *grown {
 		t.Fatal(err)
 	}
 	config := spoke.Config{Kube: g.kube.Config, Clock: clock.Scaled(speed), Logf: t.Logf}
-	if config.Cluster, err = simulator.SpokeOf(cluster, 1); err != nil {
-		t.Fatal(err)
-	}
-	if g.played, err = spoke.New(config); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.played.SetUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	config.Cluster = must.Get(simulator.SpokeOf(cluster, 1))(t)
+	g.played = must.Get(spoke.New(config))(t)
+	must.Do(t, g.played.SetUp(t.Context()))
 	ctx, stop := context.WithCancel(t.Context())
 	var playing sync.WaitGroup
 	playing.Go(func() { _ = g.played.Run(ctx) })
@@ -94,11 +90,7 @@ func kubeconfigOf(t *testing.T, c *kubetest.Cluster) []byte {
 	out.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.Config.CertData, ClientKeyData: c.Config.KeyData}
 	out.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
 	out.CurrentContext = "x"
-	data, err := clientcmd.Write(*out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(clientcmd.Write(*out))(t)
 }
 
 // runs is one run of a new process. When it asks for a member to be removed from etcd, the test does that.
@@ -115,9 +107,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 		_, of, _ := strings.Cut(e.Key, "node/")
 		name, _, _ := strings.Cut(of, "/")
 		if e.Reason == "Waiting" && strings.Contains(e.Next.String(), "etcdctl member remove") {
-			if _, err := g.played.RemoveMember(ctx, name); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(g.played.RemoveMember(ctx, name)))
 		}
 	}})
 	return client.Run(ctx, &model.Desired{Spec: g.cluster, Options: options})
@@ -134,10 +124,7 @@ func (g *grown) has(t *testing.T, name string) bool {
 
 func (g *grown) members(t *testing.T) int {
 	t.Helper()
-	m, err := g.kube.Client.CoreV1().ConfigMaps("openshift-etcd").Get(t.Context(), "etcd-endpoints", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(g.kube.Client.CoreV1().ConfigMaps("openshift-etcd").Get(t.Context(), "etcd-endpoints", metav1.GetOptions{}))(t)
 	return len(m.Data)
 }
 
@@ -146,10 +133,7 @@ func (g *grown) hosts(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	if g.hub {
-		list, err := g.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(g.namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(g.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(g.namespace).List(t.Context(), metav1.ListOptions{}))(t)
 		for i := range list.Items {
 			status, _ := list.Items[i].Object["spec"].(map[string]any)
 			all = append(all, fmt.Sprint(status["hostname"]))
@@ -158,10 +142,7 @@ func (g *grown) hosts(t *testing.T) []string {
 		return all
 	}
 	for _, env := range g.named(t, "/v2/infra-envs", g.cluster.Metadata.Name) {
-		hosts, err := fetch[[]map[string]any](t.Context(), g.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		hosts := must.Get(fetch[[]map[string]any](t.Context(), g.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"])))(t)
 		for _, h := range hosts {
 			all = append(all, fmt.Sprint(h["requested_hostname"]))
 		}
@@ -186,18 +167,14 @@ func TestDay2(t *testing.T) {
 			if err != nil || w.Labels["rack"] != "a" {
 				t.Errorf("%v, labels %v", err, w.Labels)
 			}
-			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3", "w-0"}) {
-				t.Errorf("hosts %q", got)
-			}
+			check.Slice(t, g.hosts(t), []string{"cp-3", "w-0"}, "hosts")
 			remove := func(name string) model.Options {
 				return model.Options{Remove: &model.Removal{Nodes: []string{name}, Drain: model.DrainOptions{Force: true, IgnoreDaemonSets: true, DeleteEmptyDirData: true, GracePeriod: -1}}}
 			}
 			if result, err = g.runs(t, remove("w-0")); err != nil || g.has(t, "w-0") {
 				t.Fatalf("%v; %+v %+v", err, result.Plan.Waits, result.Plan.Blockers)
 			}
-			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3"}) {
-				t.Errorf("hosts %q", got)
-			}
+			check.Slice(t, g.hosts(t), []string{"cp-3"}, "hosts")
 			if _, err = g.runs(t, remove("w-0")); model.FaultOf(err).Code != model.CodeNotFound {
 				t.Errorf("again: %v", err)
 			}
@@ -214,9 +191,7 @@ func TestDay2(t *testing.T) {
 				if result, err = g.runs(t, options); model.FaultOf(err).Code != model.CodeInput {
 					break
 				}
-				if err := g.time.Sleep(t.Context(), 10*time.Second); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, g.time.Sleep(t.Context(), 10*time.Second))
 			}
 			if err != nil || g.has(t, "control-plane-2") || g.members(t) != 2 {
 				t.Errorf("a dead one: %v; %d members; %+v %+v", err, g.members(t), result.Plan.Waits, result.Plan.Blockers)
@@ -251,10 +226,7 @@ func TestInterruptedAddNode(t *testing.T) {
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)
 			}
-			found, err := client.Inspect(t.Context(), install.Target{Spec: g.cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(client.Inspect(t.Context(), install.Target{Spec: g.cluster}))(t)
 			verdicts, _, err := client.Requests(t.Context(), found.Desired(), found.Observed, []string{"w-0"})
 			if err != nil || !slices.ContainsFunc(verdicts, func(v model.RequestVerdict) bool { return v.Node == "w-0" && v.Decision == model.RequestApprove }) {
 				t.Errorf("approve finds %+v, %v", verdicts, err)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -127,17 +128,11 @@ func (x *site) told(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, c := range x.named(t, "/v2/clusters", x.cluster.Metadata.Name) {
-		ignored, err := fetch[map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/clusters/%v/ignored-validations", c["id"]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ignored := must.Get(fetch[map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/clusters/%v/ignored-validations", c["id"])))(t)
 		out["ignored"] = parsed(ignored["host-validation-ids"])
 	}
 	for _, env := range x.named(t, "/v2/infra-envs", x.cluster.Metadata.Name) {
-		hosts, err := fetch[[]map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		hosts := must.Get(fetch[[]map[string]any](t.Context(), x.service.URL(), fmt.Sprintf("/v2/infra-envs/%v/hosts", env["id"])))(t)
 		for _, h := range hosts {
 			settings := map[string]any{}
 			for _, field := range []string{
@@ -183,10 +178,7 @@ func (x *site) wereBooted(t *testing.T) {
 	if len(machines) != len(x.cluster.Spec.Hosts) {
 		t.Errorf("%d BareMetalHosts", len(machines))
 	}
-	env, err := x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Get(t.Context(), x.cluster.Metadata.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := must.Get(x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Get(t.Context(), x.cluster.Metadata.Name, metav1.GetOptions{}))(t)
 	image, _, _ := unstructured.NestedString(env.Object, "status", "isoDownloadURL")
 	for _, m := range machines {
 		url, _, _ := unstructured.NestedString(m.Object, "spec", "image", "url")

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -44,9 +45,7 @@ func TestDelete(t *testing.T) {
 				}
 				if x.hub {
 					x.nothingLeft(t)
-					if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
-						t.Errorf("a second time: %v", err)
-					}
+					check.Do(t, plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}), "a second time")
 				}
 				untouched()
 			})

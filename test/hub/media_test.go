@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -18,9 +19,6 @@ func (x *site) machines(t testing.TB, plane install.Backend) []install.Config {
 	if proxy == "" {
 		return nil
 	}
-	through, err := url.Parse(proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	through := must.Get(url.Parse(proxy))(t)
 	return []install.Config{fixture.WithMachines(t, plane, x.cluster, through, x.time)}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // fetch reads a collection of the service.
@@ -45,10 +46,7 @@ func fetch[T any](ctx context.Context, address, path string) (out T, err error) 
 // named reads a collection of the service, as far as it is of that name.
 func (x *site) named(t testing.TB, path, name string) []map[string]any {
 	t.Helper()
-	found, err := fetch[[]map[string]any](t.Context(), x.service.URL(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(fetch[[]map[string]any](t.Context(), x.service.URL(), path))(t)
 	return slices.DeleteFunc(found, func(o map[string]any) bool { return o["name"] != name })
 }
 
@@ -65,10 +63,7 @@ func (x *site) once(t testing.TB) {
 		t.Errorf("%d InfraEnvs", len(envs))
 	}
 	starts := 0
-	events, err := fetch[[]map[string]any](t.Context(), x.service.URL(), "/v2/events?cluster_id="+fmt.Sprint(clusters[0]["id"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(fetch[[]map[string]any](t.Context(), x.service.URL(), "/v2/events?cluster_id="+fmt.Sprint(clusters[0]["id"])))(t)
 	for _, e := range events {
 		if e["name"] == "cluster_prepare_installation_started" {
 			starts++
@@ -90,10 +85,7 @@ func (x *site) once(t testing.TB) {
 // its cluster.
 func (x *site) ours(t testing.TB, kind schema.GroupVersionResource) []unstructured.Unstructured {
 	t.Helper()
-	list, err := x.client.Resource(kind).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + x.cluster.Metadata.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(x.client.Resource(kind).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelCluster + "=" + x.cluster.Metadata.Name}))(t)
 	return list.Items
 }
 

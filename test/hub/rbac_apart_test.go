@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -85,10 +86,7 @@ func (x *site) hasImage(t *testing.T) {
 	t.Helper()
 	status := fmt.Sprintf(`{"status":{"isoDownloadURL":"https://images.example.com/x.iso","createdTime":%q,"conditions":[{"type":"ImageCreated","status":"True","reason":"ImageCreated","message":"Image has been created","lastTransitionTime":%[1]q}]}}`,
 		time.Now().UTC().Format(time.RFC3339))
-	_, err := x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Patch(t.Context(), x.cluster.Metadata.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.client.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(x.namespace).Patch(t.Context(), x.cluster.Metadata.Name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"))(t)
 }
 
 // registers makes a machine register, as the service does, and returns its Agent's name.
@@ -97,9 +95,7 @@ func (x *site) registers(t *testing.T) string {
 	agent := object(hubapi.GroupAgentInstall+"/"+hubapi.VersionAgentInstall, "Agent", x.namespace, "00000000-0000-0000-0000-000000000001", map[string]any{"spec": map[string]any{
 		"approved": false, "role": "auto-assign", "clusterDeploymentName": map[string]any{"name": x.cluster.Metadata.Name, "namespace": x.namespace}}})
 	agent.SetLabels(map[string]string{hubapi.LabelAgentInfraEnv: x.cluster.Metadata.Name})
-	if _, err := x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).Create(t.Context(), agent, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).Create(t.Context(), agent, metav1.CreateOptions{}))(t)
 	return agent.GetName()
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -157,9 +158,7 @@ func TestReleaseIsMade(t *testing.T) {
 				t.Errorf("the ClusterImageSet stays: %v\n%s\n%s", left, a.says(), notes)
 			}
 			if left {
-				if err := sets.Delete(t.Context(), set, metav1.DeleteOptions{}); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, sets.Delete(t.Context(), set, metav1.DeleteOptions{}))
 			}
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -26,15 +28,10 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 			t.Fatalf("%v\n%s", first.err, first.story())
 		}
 		auth := filepath.Join(dir, x.cluster.Metadata.Name, "auth")
-		ours, err := os.ReadFile(filepath.Join(auth, "kubeconfig"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ours := must.Get(os.ReadFile(filepath.Join(auth, "kubeconfig")))(t)
 		replace := func(name, content string) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(auth, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(auth, name), []byte(content), 0o600))
 		}
 		again := func() (*attempt, bool) {
 			t.Helper()
@@ -47,9 +44,7 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 			if err != nil || !bytes.Equal(have, ours) {
 				t.Errorf("installed, with the kubeconfig %.40q: %v\n%s", have, err, a.story())
 			}
-			if _, err := os.Stat(filepath.Join(auth, ".cluster")); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(os.Stat(filepath.Join(auth, ".cluster"))))
 			return a, strings.Contains(a.story(), auth+".")
 		}
 
@@ -58,16 +53,12 @@ func TestResultsOfAnotherCluster(t *testing.T) {
 		if a, told := again(); !told {
 			t.Errorf("it is not told where theirs is kept\n%s", a.story())
 		}
-		if theirs, err := os.ReadFile(filepath.Join(auth+".1", "kubeconfig")); err != nil || string(theirs) != "theirs\n" {
-			t.Errorf("theirs is %q, %v", theirs, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(filepath.Join(auth+".1", "kubeconfig")))(t)), "theirs\n", "theirs is")
 		replace("kubeconfig", "half of it")
 		if _, told := again(); told {
 			t.Error("the folder was put aside although it is marked as this cluster's")
 		}
-		if err := os.Remove(filepath.Join(auth, ".cluster")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(auth, ".cluster")))
 		if a, told := again(); told || !slices.Contains(a.actions(), "cluster/save/kubeconfig") {
 			t.Errorf("the folder of before was not adopted\n%s", a.story())
 		}

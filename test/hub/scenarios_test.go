@@ -6,15 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 )
 
 // scene reads a scenario of the examples.
 func scene(t testing.TB, name string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load(filepath.Join("..", "..", "examples", "scenarios", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(scenario.Load(filepath.Join("..", "..", "examples", "scenarios", name+".yaml")))(t)
 }

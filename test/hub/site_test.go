@@ -15,7 +15,9 @@ import (
 	kube "k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -93,26 +95,18 @@ func (b backend) open(t testing.TB, s setup) *site {
 			x.server = server.Start(t)
 		}
 		x.kube, x.namespace = x.server.Config, x.server.Namespace(t)
-		client, err := dynamic.NewForConfig(x.server.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must.Get(dynamic.NewForConfig(x.server.Config))(t)
 		x.client = client
 		fixture.OfferReleases(t, x.client)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	service, err := simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub, Joins: s.joins})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(ctx, simulator.Config{Clock: x.time, Seed: 1, Cluster: s.cluster, Scenario: s.scenario, KubeAPI: b.hub, Joins: s.joins}))(t)
 	x.service = service
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		if err := service.Close(); err != nil {
-			t.Errorf("the simulator: %v", err)
-		}
+		check.Do(t, service.Close(), "the simulator")
 	})
 	if b.hub && !s.absent {
 		c := s.operator
@@ -150,14 +144,10 @@ func (x *site) plane(t testing.TB) install.Backend {
 	if !x.hub {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		t.Cleanup(transport.CloseIdleConnections)
-		plane, err := rest.New(rest.Config{
+		return must.Get(rest.New(rest.Config{
 			URL: x.service.URL(), Clock: x.time, HTTPClient: &http.Client{Transport: transport},
 			Trace: x.Note,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plane
+		}))(t)
 	}
 	return x.planeAs(t, x.kube)
 }
@@ -165,7 +155,7 @@ func (x *site) plane(t testing.TB) install.Backend {
 // planeAs is a plane with the credentials of a user.
 func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	t.Helper()
-	plane, err := hubplane.New(hubplane.Config{
+	plane := must.Get(hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
 		Log: func(c install.Call) {
 			x.Note(c)
@@ -173,10 +163,7 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 				x.heard(c)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(plane.Close)
 	return plane
 }

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestInstall installs a cluster as a user of kubectl does, looks at it with every
@@ -28,9 +31,7 @@ func TestInstall(t *testing.T) {
 	if err := json.Unmarshal([]byte(made.out), &result); err != nil || result.ID != "plugged/plugged" {
 		t.Errorf("%+v (%v):\n%s", result, err, made.out)
 	}
-	if _, err := os.Stat(filepath.Join(d.dir, "plugged", "auth", "kubeconfig")); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(filepath.Join(d.dir, "plugged", "auth", "kubeconfig"))))
 	noSecret(t, d, made.errors)
 	again := d.oai(t, 0, "create", "cluster", "-f", file, "-vv")
 	for line := range strings.Lines(again.errors) {
@@ -48,13 +49,8 @@ func TestInstall(t *testing.T) {
 // watches follows hosts until it is interrupted.
 func watches(t *testing.T, d *desk) {
 	command := d.program(t.Context(), filepath.Join(d.plugins, "kubectl-oai"), "get", "hosts", "plugged", "-w", "-o", "json")
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.StdoutPipe())(t)
+	must.Do(t, command.Start())
 	lines := bufio.NewScanner(out)
 	for range 3 {
 		var host struct{ Name, State string }
@@ -62,9 +58,7 @@ func watches(t *testing.T, d *desk) {
 			t.Errorf("%q is no host", lines.Text())
 		}
 	}
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Process.Signal(os.Interrupt))
 	for lines.Scan() {
 		t.Errorf("something has changed: %s", lines.Text())
 	}
@@ -79,10 +73,7 @@ func noSecret(t *testing.T, d *desk, told string) {
 	if !strings.Contains(told, "PATCH /api") || !strings.Contains(told, " → 20") {
 		t.Errorf("-vv tells of no call:\n%s", told)
 	}
-	pullSecret, err := os.ReadFile(filepath.Join("..", "..", "examples", "shared", "pull-secret.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pullSecret := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", "shared", "pull-secret.json")))(t)
 	var content struct {
 		Auths map[string]struct{ Auth string }
 	}
@@ -163,9 +154,7 @@ func changes(t *testing.T, d *desk, file string) {
 	}
 	t.Run("hints are for kubectl", func(t *testing.T) {
 		got := d.oai(t, 5, "describe", "cluster", "nobody", "-n", "plugged")
-		if !strings.Contains(got.errors, "Next: kubectl oai --namespace plugged get clusters\n") {
-			t.Error(got.errors)
-		}
+		check.Contains(t, got.errors, "Next: kubectl oai --namespace plugged get clusters\n")
 	})
 	t.Run("completion", func(t *testing.T) {
 		for line, want := range map[string]string{
@@ -182,9 +171,7 @@ func changes(t *testing.T, d *desk, file string) {
 		if got.out != "cluster/plugged\ninfraenv/plugged\n" {
 			t.Errorf("%s%s", got.out, got.errors)
 		}
-		if left := d.must(t, "", "get", "clusterdeployments,agentclusterinstalls,infraenvs,agents", "-n", "plugged", "-o", "name"); left != "" {
-			t.Errorf("left: %s", left)
-		}
+		check.Equal(t, d.must(t, "", "get", "clusterdeployments,agentclusterinstalls,infraenvs,agents", "-n", "plugged", "-o", "name"), "", "left")
 		d.oai(t, 5, "describe", "cluster", "-f", file)
 	})
 }

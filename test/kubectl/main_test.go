@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // hub is the API server of all tests of this package.
@@ -89,10 +90,7 @@ func newDesk(t *testing.T) *desk {
 		t.Skip("it runs a hub")
 	}
 	cluster := hub.Start(t)
-	dir, err := plugins.folder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(plugins.folder())(t)
 	return &desk{cluster: cluster, kubeconfig: cluster.Kubeconfig(t), dir: t.TempDir(), plugins: dir}
 }
 
@@ -163,13 +161,8 @@ func (d *desk) simulate(t *testing.T, what string, arguments ...string) string {
 	command.WaitDelay = 10 * time.Second
 	problems := &strings.Builder{}
 	command.Stderr = problems
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := must.Get(command.StdoutPipe())(t)
+	must.Do(t, command.Start())
 	out := bufio.NewReader(stdout)
 	t.Cleanup(func() {
 		stop()
@@ -192,19 +185,11 @@ func (d *desk) simulate(t *testing.T, what string, arguments ...string) string {
 // example is the cluster.yaml of an example, under another name.
 func (d *desk) example(t *testing.T, name, called string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", name, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared, err := filepath.Abs(filepath.Join("..", "..", "examples", "shared"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", name, "cluster.yaml")))(t)
+	shared := must.Get(filepath.Abs(filepath.Join("..", "..", "examples", "shared")))(t)
 	changed := strings.NewReplacer("../shared/", shared+"/", "name: "+name+"\n", "name: "+called+"\n").Replace(string(text))
 	file := filepath.Join(d.dir, called+".yaml")
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(changed), 0o600))
 	return file
 }
 

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestMerge: kubectl reads and changes what was merged, and is let in by it; and what kubectl
@@ -25,41 +28,26 @@ func TestMerge(t *testing.T) {
 	if got := d.oai(t, 0, merge...); got.out != "context lab added to "+d.kubeconfig+"\n" {
 		t.Errorf("got %+v", got)
 	}
-	if got := d.must(t, "", "--context", "lab", "get", "namespaces", "-o", "name"); !strings.Contains(got, "namespace/default\n") {
-		t.Errorf("the context leads to %s", got)
-	}
-	if got := d.must(t, "", "config", "current-context"); got != "work\n" {
-		t.Errorf("the current context is %s", got)
-	}
+	check.Contains(t, d.must(t, "", "--context", "lab", "get", "namespaces", "-o", "name"), "namespace/default\n", "the context leads to")
+	check.Equal(t, d.must(t, "", "config", "current-context"), "work\n", "the current context is")
 
 	d.must(t, "", "config", "set-context", "lab", "--namespace", "kube-system")
-	written, err := os.ReadFile(d.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := must.Get(os.ReadFile(d.kubeconfig))(t)
 	if got := d.oai(t, 0, merge...); got.out != "context lab already there in "+d.kubeconfig+"\n" {
 		t.Errorf("got %+v", got)
 	}
-	if now, err := os.ReadFile(d.kubeconfig); err != nil || string(now) != string(written) {
-		t.Errorf("it was written: %v\n%s", err, now)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(d.kubeconfig))(t)), string(written), "it was written")
 	if got := d.oai(t, 0, append(merge, "--use")...); !strings.Contains(got.errors, "The current context was work.") {
 		t.Errorf("got %+v", got)
 	}
-	if got := d.must(t, "", "config", "view", "--minify", "-o", "jsonpath={.current-context} {..namespace}"); got != "lab kube-system" {
-		t.Errorf("kubectl reads %s", got)
-	}
+	check.Equal(t, d.must(t, "", "config", "view", "--minify", "-o", "jsonpath={.current-context} {..namespace}"), "lab kube-system", "kubectl reads")
 
 	lock := d.kubeconfig + ".lock"
-	if err := os.WriteFile(lock, nil, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(lock, nil, 0))
 	if got := d.kubectl(t, "", "config", "use-context", "work"); got.code == 0 {
 		t.Error("this kubectl has another lock")
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(lock))
 	d.must(t, "", "config", "use-context", "work")
 	for _, entry := range []string{"context", "cluster", "user"} {
 		d.must(t, "", "config", "delete-"+entry, "lab")

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestDocumentedRole installs, looks at and deletes a cluster with no more than what docs/hub-role.yaml allows, in a
@@ -14,10 +17,7 @@ func TestDocumentedRole(t *testing.T) {
 	admin := newDesk(t)
 	admin.must(t, imageSet, "apply", "-f", "-")
 	namespace := admin.cluster.Namespace(t)
-	role, err := filepath.Abs(filepath.Join("..", "..", "docs", "hub-role.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	role := must.Get(filepath.Abs(filepath.Join("..", "..", "docs", "hub-role.yaml")))(t)
 	admin.must(t, "", "apply", "-n", namespace, "-f", role)
 	file := admin.example(t, "sno", "allowed")
 	admin.play(t, "-f", file, "--speed", "300", "--hive", "-n", namespace)
@@ -37,7 +37,5 @@ func TestDocumentedRole(t *testing.T) {
 		}
 	}
 	other := user.oai(t, 4, "create", "cluster", "-f", file, "-n", "default")
-	if !strings.Contains(other.errors, "in namespace default") {
-		t.Error(other.errors)
-	}
+	check.Contains(t, other.errors, "in namespace default")
 }

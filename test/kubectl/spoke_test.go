@@ -5,6 +5,8 @@ package kubectl
 import (
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestInstalledCluster looks at a simulated cluster with the real kubectl, drains its nodes
@@ -15,9 +17,7 @@ func TestInstalledCluster(t *testing.T) {
 	arguments := []string{"-f", file, "--without", "worker-1", "--speed", "120", "--cluster-id", "11111111-2222-3333-4444-555555555555"}
 	for _, round := range []string{"first", "again"} {
 		t.Run(round, func(t *testing.T) {
-			if id := d.simulate(t, "spoke", arguments...); id != "11111111-2222-3333-4444-555555555555" {
-				t.Errorf("the cluster's id is %s", id)
-			}
+			check.Equal(t, d.simulate(t, "spoke", arguments...), "11111111-2222-3333-4444-555555555555", "the cluster's id is")
 			nodes := d.must(t, "", "get", "nodes", "--no-headers")
 			for _, name := range []string{"cp-0", "cp-1", "cp-2", "worker-0"} {
 				if !strings.Contains(nodes, name+" ") {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // assets is the folder with the program, and those that run API servers.
@@ -146,14 +147,9 @@ func TestPages(t *testing.T) {
 	for _, p := range pages() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(filepath.Join("..", "..", "docs", p.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", p.file)))(t)
 			r := open(t, p.file)
-			if err := os.Symlink(filepath.Join(assets, liveImage), filepath.Join(r.dir, liveImage)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Symlink(filepath.Join(assets, liveImage), filepath.Join(r.dir, liveImage)))
 			var used []string
 			for _, s := range stepsOf(partOf(string(text), p.part)) {
 				if begin := p.isLeft(s); begin != "" {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // reader is a person who follows a page.
@@ -40,9 +42,7 @@ type running struct {
 func open(t *testing.T, page string) *reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "examples")
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples"))))
 	home := t.TempDir()
 	r := &reader{t: t, page: page, dir: dir, env: []string{
 		"PATH=" + assets + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
@@ -109,15 +109,10 @@ func isOnce(command string) bool {
 // start starts a command that goes on, and waits until it prints something.
 func (r *reader) start(s step) {
 	cmd := r.shell(context.WithoutCancel(r.t.Context()), s.command) // it is stopped once the page is through
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	out := must.Get(cmd.StdoutPipe())(r.t)
 	var said strings.Builder
 	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, cmd.Start())
 	lines := bufio.NewReader(out)
 	if _, err := lines.ReadString('\n'); err != nil {
 		_ = cmd.Wait()

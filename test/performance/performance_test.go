@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/test/fixture"
 )
 
@@ -34,10 +35,7 @@ func BenchmarkStart(b *testing.B) {
 		size      = 78   // MB
 	)
 	binary := build(b)
-	info, err := os.Stat(binary)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := must.Get(os.Stat(binary))(b)
 	megabytes := float64(info.Size()) / 1e6
 	if megabytes > size {
 		b.Errorf("the program has %.1f MB; the bound is %d", megabytes, size)
@@ -100,9 +98,7 @@ func BenchmarkWatch500(b *testing.B) {
 	)
 	binary := build(b)
 	file := filepath.Join(b.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(crowd(b, hosts)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.WriteFile(file, []byte(crowd(b, hosts)), 0o600))
 	for b.Loop() {
 		address := serve(b, binary)
 		start(b, binary, "simulator", "hosts", "--service-url", address, "--infra-env", "crowd", "--count", fmt.Sprint(hosts))
@@ -126,10 +122,7 @@ func BenchmarkWatch500(b *testing.B) {
 
 // crowd is a cluster for any machines that boot its image.
 func crowd(b *testing.B, hosts int) string {
-	secret, err := filepath.Abs(filepath.Join(filepath.Dir(example("compact")), "..", "shared", "pull-secret.json"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	secret := must.Get(filepath.Abs(filepath.Join(filepath.Dir(example("compact")), "..", "shared", "pull-secret.json")))(b)
 	return fmt.Sprintf(`apiVersion: oaictl.io/v1alpha1
 kind: Cluster
 metadata: {name: crowd}
@@ -186,9 +179,7 @@ func run(b *testing.B, code int, argv ...string) use {
 func start(b *testing.B, argv ...string) {
 	b.Helper()
 	command := exec.CommandContext(b.Context(), argv[0], argv[1:]...)
-	if err := command.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, command.Start())
 	b.Cleanup(func() { _ = command.Wait() }) // the context is done by now
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -86,12 +87,9 @@ func median(all []measured) measured {
 func everySecond(b *testing.B) (address string) {
 	b.Helper()
 	server := httptest.NewUnstartedServer(nil)
-	service, err := simulator.NewService(simulator.ServiceConfig{
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{
 		Clock: clock.Real(), Seed: 1, MonitorInterval: time.Second, PublicURL: func() string { return server.URL },
-	}, "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	}, ""))(b)
 	server.Config.Handler = service
 	server.Start()
 	go func() { _ = service.Run(b.Context()) }() // it ends with the benchmark, as an error
@@ -107,10 +105,7 @@ type counter struct {
 
 func count(b *testing.B, service string) *counter {
 	b.Helper()
-	target, err := url.Parse(service)
-	if err != nil {
-		b.Fatal(err)
-	}
+	target := must.Get(url.Parse(service))(b)
 	c := &counter{}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -128,9 +123,7 @@ func (c *counter) install(b *testing.B, service string, by func(ctx context.Cont
 	b.Helper()
 	name := fmt.Sprintf("bench-%d", time.Now().UnixNano())
 	file := filepath.Join(b.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(fiveMachines(b, name)), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.WriteFile(file, []byte(fiveMachines(b, name)), 0o600))
 	cluster, err := spec.Load(b.Context(), file, spec.Env{ReadFile: os.ReadFile})
 	if err != nil {
 		b.Fatal(err)
@@ -158,9 +151,7 @@ func remove(b *testing.B, service, name string) {
 	api := caller{base: service}
 	for _, kind := range []string{"/v2/clusters", "/v2/infra-envs"} {
 		var all []struct{ ID, Name string }
-		if err := api.do(b.Context(), http.MethodGet, kind, nil, &all); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, api.do(b.Context(), http.MethodGet, kind, nil, &all))
 		for _, one := range all {
 			if one.Name != name {
 				continue
@@ -168,9 +159,7 @@ func remove(b *testing.B, service, name string) {
 			if kind == "/v2/infra-envs" {
 				api.removeHosts(b.Context(), one.ID)
 			}
-			if err := api.do(b.Context(), http.MethodDelete, kind+"/"+one.ID, nil, nil); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, api.do(b.Context(), http.MethodDelete, kind+"/"+one.ID, nil, nil))
 		}
 	}
 }
@@ -190,13 +179,7 @@ func create(binary string, flags ...string) func(ctx context.Context, address, f
 // fiveMachines is a cluster of three control plane machines and two workers.
 func fiveMachines(b *testing.B, name string) string {
 	b.Helper()
-	folder, err := filepath.Abs(filepath.Dir(example("ha-workers")))
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, "cluster.yaml"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	folder := must.Get(filepath.Abs(filepath.Dir(example("ha-workers"))))(b)
+	text := must.Get(os.ReadFile(filepath.Join(folder, "cluster.yaml")))(b)
 	return strings.NewReplacer("name: ha\n", "name: "+name+"\n", "../shared", filepath.Join(folder, "..", "shared")).Replace(string(text))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -110,11 +111,9 @@ func TestPool(t *testing.T) {
 	x := overREST(t).open(t, fixture.Example(t, "compact"), nil)
 	pool := x.cluster.Metadata.Name + "-pool"
 	x.cluster.Spec.InfraEnv = spec.InfraEnv{Bind: spec.BindLate, Ref: pool}
-	if _, err := x.wire.do(t.Context(), http.MethodPost, "/v2/infra-envs", map[string]any{
+	must.Get(x.wire.do(t.Context(), http.MethodPost, "/v2/infra-envs", map[string]any{
 		"name": pool, "openshift_version": x.cluster.Spec.OpenShift.Version, "pull_secret": x.cluster.PullSecret().Reveal(), "cpu_architecture": "x86_64",
-	}, nil); err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	x.start(t, false).installs(t)
 	x.does(t, "delete", "cluster", x.cluster.Metadata.Name, "--yes")
 	if left, err := x.wire.named(t.Context(), "/v2/infra-envs", pool); err != nil || len(left) != 1 {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/host"
@@ -112,17 +113,11 @@ func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(model.Event)
 // reaches them; none for others.
 func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.Config) {
 	t.Helper()
-	bmcs, err := simulator.NewBMCs(simulator.BootConfig{Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bmcs := must.Get(simulator.NewBMCs(simulator.BootConfig{Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster}))(t)
 	if bmcs == nil {
 		return nil, nil
 	}
-	doors, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doors := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = bmcs.Serve(ctx, doors) })

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // server is the API server that the simulated operator of a hub works on.
@@ -95,13 +96,9 @@ func TestServiceIsAskedFirst(t *testing.T) {
 	}))
 	defer service.Close()
 	g := given{service: service.URL, client: service.Client()}
-	if err := g.answers(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, g.answers(t.Context()))
 	status, text, g.kubeconfig = http.StatusUnauthorized, `{"code":401,"message":"unauthenticated for invalid credentials"}`, "hub"
-	if err := g.answers(t.Context()); err != nil {
-		t.Errorf("a service behind a hub that knows machines only: %v", err)
-	}
+	check.Do(t, g.answers(t.Context()), "a service behind a hub that knows machines only")
 	g.kubeconfig = ""
 	for _, tc := range []struct {
 		status     int
@@ -119,7 +116,5 @@ func TestServiceIsAskedFirst(t *testing.T) {
 		}
 	}
 	service.Close()
-	if err := g.answers(t.Context()); err == nil || !strings.Contains(err.Error(), "OAICTL_REAL_SERVICE") {
-		t.Errorf("nobody there: %v", err)
-	}
+	check.Says(t, g.answers(t.Context()), "OAICTL_REAL_SERVICE", "nobody there")
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/metal3"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,10 +58,7 @@ func (x *site) giveBack(t testing.TB) {
 	t.Helper()
 	plane := x.plane(t)
 	desired := &model.Desired{Spec: x.cluster, Options: model.Options{Run: x.cluster.Metadata.Name}}
-	now, err := plane.Observe(t.Context(), desired.Query(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(plane.Observe(t.Context(), desired.Query(), nil))(t)
 	for i := range now.Hosts {
 		h := &now.Hosts[i]
 		if h.Returns != model.ReturnByHub {
@@ -70,9 +68,7 @@ func (x *site) giveBack(t testing.TB) {
 			Key: "return/" + h.Hostname, Kind: model.ReturnHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: h.Hostname, Scope: model.ScopeNode.Of(h.Hostname),
 			NodeGone: true, // the service is not to look for nodes in a cluster that has no API
 		}
-		if err := plane.Act(t.Context(), desired, back); err != nil {
-			t.Fatalf("%s: %v", h.Hostname, err)
-		}
+		must.Do(t, plane.Act(t.Context(), desired, back), h.Hostname)
 	}
 }
 
@@ -152,10 +148,7 @@ func (x *site) untilFree(t testing.TB, count int) {
 	t.Helper()
 	last := ""
 	for within := x.time.Now().Add(30 * time.Minute); x.time.Now().Before(within) && x.time.Sleep(t.Context(), 2*time.Second) == nil; {
-		list, err := x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{}))(t)
 		free, states := 0, ""
 		for _, a := range list.Items {
 			bound, _, _ := unstructured.NestedString(a.Object, "spec", "clusterDeploymentName", "name")

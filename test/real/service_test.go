@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 )
 
@@ -92,9 +93,7 @@ var errRefused = errors.New("the service does not know us")
 // get reads what the service has at a path.
 func (w wire) get(t testing.TB, path string, into any) {
 	t.Helper()
-	if _, err := w.do(t.Context(), http.MethodGet, path, nil, into); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.do(t.Context(), http.MethodGet, path, nil, into))(t)
 }
 
 // thing is what the tests read of a cluster, an InfraEnv or a host.

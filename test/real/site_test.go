@@ -21,6 +21,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	hubsim "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -51,10 +52,7 @@ type backend struct {
 // simulated service. The first is what the others are compared with.
 func backends(t testing.TB) []backend {
 	t.Helper()
-	g, err := fromEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(fromEnvironment())(t)
 	rest, hub := backend{name: "rest", given: g}, backend{name: "hub", hub: true, hive: true, given: g}
 	switch {
 	case g.service == "":
@@ -113,19 +111,13 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 		x.wire = wire{base: b.service, client: b.given.client, auth: b.auth}
 		x.needs(t, cluster)
 		if b.pullSecret != "" {
-			text, err := os.ReadFile(b.pullSecret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(b.pullSecret))(t)
 			cluster.Spec.PullSecret = spec.NewSecret(string(text)).Source()
 		}
 	}
 	if b.hub {
 		x.namespace = cluster.Metadata.Name
-		client, err := dynamic.NewForConfig(x.kube)
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must.Get(dynamic.NewForConfig(x.kube))(t)
 		x.client = client
 		x.releases(t)
 	}
@@ -139,9 +131,7 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 func suffix(t testing.TB) string {
 	t.Helper()
 	var random [3]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(rand.Read(random[:]))(t)
 	return "t" + hex.EncodeToString(random[:])
 }
 
@@ -153,10 +143,7 @@ func (b backend) seed(t testing.TB) int64 {
 	if b.simulated() {
 		return 1
 	}
-	n, err := rand.Int(rand.Reader, big.NewInt(1<<40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(rand.Int(rand.Reader, big.NewInt(1<<40)))(t)
 	return n.Int64()
 }
 
@@ -170,23 +157,14 @@ func (x *site) simulate(t testing.TB) {
 		api := server.Start(t)
 		x.kube, x.kubeconfig = api.Config, api.Kubeconfig(t)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := "http://" + listener.Addr().String()
 	x.wire = wire{base: address}
-	service, err := simulator.NewService(simulator.ServiceConfig{
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{
 		Clock: x.time, Seed: x.seed, Scenario: x.scenario, PublicURL: func() string { return address }, KubeAPI: x.hub,
-	}, x.callers())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, x.callers()))(t)
 	if x.hub {
-		token, err := service.Callers().Mint(auth.Grant{Scheme: auth.UserAuth})
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := must.Get(service.Callers().Mint(auth.Grant{Scheme: auth.UserAuth}))(t)
 		x.wire.token = token
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -233,10 +211,7 @@ func (x *site) releases(t testing.TB) {
 		fixture.OfferReleases(t, x.client)
 		return
 	}
-	list, err := sets.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(sets.List(t.Context(), metav1.ListOptions{}))(t)
 	for _, set := range list.Items {
 		if image, _ := set.Object["spec"].(map[string]any)["releaseImage"].(string); strings.Contains(image, ":"+x.cluster.Spec.OpenShift.Version+".") {
 			return
@@ -255,22 +230,15 @@ func (x *site) plane(t testing.TB) remote {
 			t.Cleanup(transport.CloseIdleConnections)
 			client = &http.Client{Transport: transport}
 		}
-		plane, err := rest.New(rest.Config{
+		return must.Get(rest.New(rest.Config{
 			URL: x.wire.base, Clock: x.time, HTTPClient: client, CAFile: x.caFile, Auth: x.auth,
 			Trace: x.Note,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plane
+		}))(t)
 	}
-	plane, err := hubplane.New(hubplane.Config{
+	plane := must.Get(hubplane.New(hubplane.Config{
 		Kube: kube.CopyConfig(x.kube), Clock: x.time, HTTPClient: x.given.client,
 		Log: x.Note,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(plane.Close)
 	return plane
 }

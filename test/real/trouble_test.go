@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -21,11 +22,7 @@ import (
 // scene reads a scenario of the examples.
 func scene(t testing.TB, name string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load(filepath.Join("..", "..", "examples", "scenarios", name+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(scenario.Load(filepath.Join("..", "..", "examples", "scenarios", name+".yaml")))(t)
 }
 
 // TestTrouble installs with trouble of the machines, on every backend, with the same
@@ -79,10 +76,7 @@ func (x *site) leftAlone(t testing.TB, mac string) {
 	if !x.hub {
 		return
 	}
-	list, err := x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(x.client.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(x.namespace).List(t.Context(), metav1.ListOptions{}))(t)
 	strangers := 0
 	for _, agent := range list.Items {
 		interfaces, _, _ := unstructured.NestedSlice(agent.Object, "status", "inventory", "interfaces")

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // examples are the folders of examples with a cluster.yaml.
@@ -35,10 +38,7 @@ func file(example string) string { return example + "/cluster.yaml" }
 // clusterOf is the name of an example's cluster.
 func clusterOf(t *testing.T, example string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", example, "cluster.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", example, "cluster.yaml")))(t)
 	for line := range strings.Lines(string(text)) {
 		if _, name, is := strings.Cut(line, "{name: "); is && strings.HasPrefix(line, "metadata:") {
 			return strings.TrimRight(name, "}\n")
@@ -183,7 +183,7 @@ func (s *stage) recorder() *traffic {
 // results records which files an install has left.
 func (s *stage) results() {
 	s.t.Helper()
-	err := fs.WalkDir(os.DirFS(filepath.Join(s.dir, "results")), ".", func(path string, entry fs.DirEntry, err error) error {
+	check.Do(s.t, fs.WalkDir(os.DirFS(filepath.Join(s.dir, "results")), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			info, of := entry.Info()
 			if err = of; err == nil {
@@ -191,10 +191,7 @@ func (s *stage) results() {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		s.t.Error(err)
-	}
+	}))
 }
 
 // troubles are installs with each kind of trouble, on the simulator inside of oaictl.
@@ -295,9 +292,7 @@ func (s *stage) generated(template string, count [2]string) []byte {
 // apply writes objects to a file, and applies them to the management cluster.
 func (s *stage) apply(name string, objects []byte) {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, name), objects, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.WriteFile(filepath.Join(s.dir, name), objects, 0o600))
 	s.kubectl("apply", "-f", name)
 }
 

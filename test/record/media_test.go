@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	registryclient "github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // media are the steps that the units of agent-based media run.
@@ -46,9 +48,7 @@ func (s *stage) medium() {
 	s.t.Helper()
 	images := mirror(s.t)
 	at := func(name string) string { return filepath.Join(s.dir, name) }
-	if err := os.CopyFS(at("manifests"), os.DirFS(filepath.Join("..", "..", "internal", "cli", "testdata", "agent"))); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, os.CopyFS(at("manifests"), os.DirFS(filepath.Join("..", "..", "internal", "cli", "testdata", "agent"))))
 	secret := `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz","email":"a@example.com"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}`
 	for file, text := range map[string]string{
 		"manifests/pull-secret.json":                 secret,
@@ -76,18 +76,10 @@ func mirror(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{
+	image := must.Get(mutate.ConfigFile(empty.Image, &v1.ConfigFile{
 		Architecture: "amd64", OS: "linux", Config: v1.Config{Labels: map[string]string{"io.openshift.release": "4.20.33"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tag, err := name.NewTag(server.Listener.Addr().String() + "/ocp/ocp-release:4.20.33-x86_64")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := registryclient.Write(tag, image, registryclient.WithTransport(server.Client().Transport), registryclient.WithContext(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	tag := must.Get(name.NewTag(server.Listener.Addr().String() + "/ocp/ocp-release:4.20.33-x86_64"))(t)
+	must.Do(t, registryclient.Write(tag, image, registryclient.WithTransport(server.Client().Transport), registryclient.WithContext(t.Context())))
 	return server
 }

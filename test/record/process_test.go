@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // stage is a folder like the one in which the pages begin, that of the examples, and what is played there.
@@ -30,9 +32,7 @@ type stage struct {
 func newStage(t *testing.T, r *recording, speed string) *stage {
 	t.Helper()
 	s := &stage{t: t, r: r, ids: &ids{}, dir: filepath.Join(t.TempDir(), "examples"), audit: t.TempDir()}
-	if err := os.CopyFS(s.dir, os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(s.dir, os.DirFS(filepath.Join("..", "..", "examples"))))
 	home := t.TempDir()
 	s.env = []string{
 		"PATH=" + assets + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
@@ -47,9 +47,7 @@ func (s *stage) conclude(x *traffic) {
 	if x == nil {
 		x = &traffic{ids: s.ids}
 	}
-	if err := x.auditedBy(context.WithoutCancel(s.t.Context()), s.audit); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, x.auditedBy(context.WithoutCancel(s.t.Context()), s.audit))
 	x.note(s.r)
 }
 
@@ -111,9 +109,7 @@ func (s *stage) play(name string, args ...string) *played {
 	p := &played{t: s.t, more: make(chan struct{})}
 	cmd := s.command(context.WithoutCancel(s.t.Context()), name, args...)
 	cmd.Stdout, cmd.Stderr = p, p
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
@@ -138,10 +134,7 @@ func (s *stage) play(name string, args ...string) *played {
 func (s *stage) lab(args ...string) {
 	s.t.Helper()
 	file := s.play(player, append([]string{"simulator", "lab"}, args...)...).until("lab/environment")
-	text, err := os.ReadFile(filepath.Join(s.dir, file))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(s.dir, file)))(s.t)
 	for line := range strings.Lines(string(text)) {
 		if line, is := strings.CutPrefix(strings.TrimSpace(line), "export "); is {
 			name, value, _ := strings.Cut(line, "=")

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // ids are the names of things by their ids.
@@ -183,9 +185,7 @@ func TestTidy(t *testing.T) {
 		`"` + long + `"`:                                                                                           fmt.Sprintf(`"<digest %x>"`, sha256.Sum256([]byte(long))),
 		"no JSON":                                                                                                  "no JSON",
 	} {
-		if got := i.body([]byte(given), true); got != want {
-			t.Errorf("%s\n got %s\nwant %s", given, got, want)
-		}
+		check.Equal(t, i.body([]byte(given), true), want, given)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // traffic is what oaictl has asked of a service or of API servers.
@@ -95,10 +97,7 @@ func (x *traffic) note(r *recording) {
 // proxy is the address of a proxy before a service, which records what passes.
 func (x *traffic) proxy(t *testing.T, service string) string {
 	t.Helper()
-	target, err := url.Parse(service)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(service))(t)
 	passing := httputil.NewSingleHostReverseProxy(target)
 	passing.ModifyResponse = func(answer *http.Response) error {
 		if !strings.Contains(answer.Header.Get("Content-Type"), "json") {

@@ -27,6 +27,7 @@ import (
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -117,15 +118,9 @@ func changedSince(writes []string) []string {
 // readHub reads testdata/CASE/hub.json.gz.
 func (c hubCase) readHub(t *testing.T, states *[]hubState) {
 	t.Helper()
-	file, err := os.Open(c.path("hub.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(c.path("hub.json.gz")))(t)
 	defer func() { _ = file.Close() }()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := must.Get(gzip.NewReader(file))(t)
 	if err := json.NewDecoder(unzipped).Decode(states); err != nil {
 		t.Fatalf("%s: %v", file.Name(), err)
 	}
@@ -143,10 +138,7 @@ type apiServer struct {
 func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
 	cluster := server.Start(t)
-	client, err := dynamic.NewForConfig(cluster.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(dynamic.NewForConfig(cluster.Config))(t)
 	fixture.OfferReleases(t, client)
 	return &apiServer{config: cluster.Config, client: client, namespace: cluster.Namespace(t)}
 }
@@ -172,18 +164,13 @@ func restore(t *testing.T, left hubState) *apiServer {
 	age := time.Since(left.Time).Truncate(time.Second)
 	uids := map[string]string{}
 	for i := range left.Objects {
-		text, err := left.Objects[i].MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(left.Objects[i].MarshalJSON())(t)
 		moved := moveTimes(strings.ReplaceAll(string(text), namespacePlaceholder, h.namespace), age)
 		for before, now := range uids {
 			moved = strings.ReplaceAll(moved, before, now)
 		}
 		object := &unstructured.Unstructured{}
-		if err := object.UnmarshalJSON([]byte(moved)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, object.UnmarshalJSON([]byte(moved)))
 		uids[string(left.Objects[i].GetUID())] = h.make(t, object)
 	}
 	return h
@@ -259,10 +246,7 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 		wrote.next = next
 		return &wrote
 	})
-	plane, err := hub.New(hub.Config{Kube: config, Namespace: h.namespace, HTTPClient: &http.Client{Transport: nobody{}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: config, Namespace: h.namespace, HTTPClient: &http.Client{Transport: nobody{}}}))(t)
 	defer plane.Close()
 	a := &attempt{}
 	hear := func(e model.Event) { a.events = append(a.events, e) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -29,14 +30,8 @@ func TestMediaURLsStay(t *testing.T) {
 	if !*update {
 		copyFile(t, media.path("media.key"), path)
 	}
-	key, err := serve.LoadKey(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := serve.New(serve.Config{Key: key, URL: "http://192.0.2.1:8880"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(serve.LoadKey(path))(t)
+	server := must.Get(serve.New(serve.Config{Key: key, URL: "http://192.0.2.1:8880"}))(t)
 	told := map[string]string{}
 	for _, host := range []string{"cp-0", "cp-1", "worker-0"} {
 		told[host] = server.URL(host, serve.ISO)
@@ -67,13 +62,10 @@ func TestImageCacheStays(t *testing.T) {
 		_, _ = io.Copy(w, strings.NewReader("a live image"))
 	}))
 	defer server.Close()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: 1 << 30}).Get(t.Context(), fetch.Source{
+	file := must.Get(fetch.New(fetch.Config{Dir: dir, Cap: 1 << 30}).Get(t.Context(), fetch.Source{
 		Location: server.URL + "/full.iso", Name: "the full image of InfraEnv 6ae6783f-4fbd-491b-aeb8-8b73a48ed247",
 		Version: "http://192.0.2.1/images/full.iso 0123", Owner: "lab.example.com",
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	defer func() { _ = file.Close() }()
 	if content, err := os.ReadFile(file.Path); err != nil || !bytes.Equal(content, []byte("a live image")) {
 		t.Errorf("the image is %q (%v)", content, err)
@@ -89,14 +81,7 @@ func TestImageCacheStays(t *testing.T) {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(from))(t)
+	must.Do(t, os.MkdirAll(filepath.Dir(to), 0o700))
+	must.Do(t, os.WriteFile(to, data, 0o600))
 }

@@ -20,7 +20,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kube "k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	simulatedhub "github.com/oaictl/oaictl/internal/simulator/hub"
@@ -132,9 +134,7 @@ func (c hubCase) writeHub(t *testing.T, states []hubState) {
 	t.Helper()
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
-	if err := errors.Join(json.NewEncoder(zipped).Encode(states), zipped.Close(), os.WriteFile(c.path("hub.json.gz"), out.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(json.NewEncoder(zipped).Encode(states), zipped.Close(), os.WriteFile(c.path("hub.json.gz"), out.Bytes(), 0o600)))
 }
 
 // hubSpeed is how fast the simulated time passes. The simulated operator looks some
@@ -151,10 +151,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 		dark.Hosts = []scenario.Rule{{Match: scenario.Match{Name: c.late}, Do: scenario.DoNeverBoot}}
 	}
 	ctx, halt := context.WithCancel(t.Context())
-	service, err := simulator.Start(ctx, simulator.Config{Clock: passing, Seed: 1, Cluster: cluster, Scenario: dark, KubeAPI: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(ctx, simulator.Config{Clock: passing, Seed: 1, Cluster: cluster, Scenario: dark, KubeAPI: true}))(t)
 	var running sync.WaitGroup
 	running.Go(func() {
 		_ = simulatedhub.Run(ctx, simulatedhub.Config{Kube: h.config, Namespace: h.namespace, Service: service.URL(), Clock: passing, Hive: c.hive})
@@ -167,10 +164,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return &leaver{next: next, leave: cancel, writes: stop.writes, agents: stop.agents}
 		})
-		plane, err := hub.New(hub.Config{Kube: config, Namespace: h.namespace, Clock: passing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(hub.New(hub.Config{Kube: config, Namespace: h.namespace, Clock: passing}))(t)
 		defer plane.Close()
 		hear := func(e model.Event) {
 			if e.Key == "cluster/state" && e.State == string(stop.state) {
@@ -190,14 +184,10 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 		})
 	}
 	run(stop.addNodes, stop)
-	if err := passing.Sleep(t.Context(), stop.later); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, passing.Sleep(t.Context(), stop.later))
 	halt()
 	running.Wait()
-	if err := service.Close(); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, service.Close())
 	return hubState{Name: stop.name, AddNodes: stop.addNodes, Time: passing.Now().UTC().Truncate(time.Second), Objects: h.objects(t)}
 }
 
@@ -206,10 +196,7 @@ func (h *apiServer) objects(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
 	var kept []unstructured.Unstructured
 	for _, kind := range kinds() {
-		list, err := h.client.Resource(kind).Namespace(h.namespace).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(h.client.Resource(kind).Namespace(h.namespace).List(t.Context(), metav1.ListOptions{}))(t)
 		for _, object := range list.Items {
 			if object.GetName() == "kube-root-ca.crt" {
 				continue
@@ -218,13 +205,8 @@ func (h *apiServer) objects(t *testing.T) []unstructured.Unstructured {
 				unstructured.RemoveNestedField(object.Object, "metadata", given)
 			}
 			withoutKeys(t, &object)
-			text, err := object.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := object.UnmarshalJSON([]byte(strings.ReplaceAll(string(text), h.namespace, namespacePlaceholder))); err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(object.MarshalJSON())(t)
+			must.Do(t, object.UnmarshalJSON([]byte(strings.ReplaceAll(string(text), h.namespace, namespacePlaceholder))))
 			kept = append(kept, object)
 		}
 	}
@@ -239,8 +221,6 @@ func withoutKeys(t *testing.T, secret *unstructured.Unstructured) {
 			continue
 		}
 		text, _ := credentials(name)
-		if err := unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString([]byte(text)), "data", key); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unstructured.SetNestedField(secret.Object, base64.StdEncoding.EncodeToString([]byte(text)), "data", key))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/test/fixture"
 )
@@ -89,20 +90,14 @@ func (c testCase) keepResults(t *testing.T, s *site, dir string) {
 // keep copies files into testdata, with placeholders.
 func (c testCase) keep(t *testing.T, folder string, files, placeholders map[string]string) {
 	t.Helper()
-	if err := os.RemoveAll(c.path(folder)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(c.path(folder)))
 	for name, text := range files {
 		for id, placeholder := range placeholders {
 			text = strings.ReplaceAll(text, id, placeholder)
 		}
 		path := filepath.Join(c.path(folder), name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -85,15 +86,9 @@ func (s *site) send(t *testing.T, r request) {
 		pairs = append(pairs, placeholder, id)
 	}
 	placed := strings.NewReplacer(pairs...)
-	sent, err := http.NewRequestWithContext(t.Context(), r.Method, address+apiPath+placed.Replace(r.Path), bytes.NewReader([]byte(placed.Replace(string(r.Body)))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sent := must.Get(http.NewRequestWithContext(t.Context(), r.Method, address+apiPath+placed.Replace(r.Path), bytes.NewReader([]byte(placed.Replace(string(r.Body))))))(t)
 	sent.Header.Set("Content-Type", "application/json")
-	response, err := wire{s.service}.RoundTrip(sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must.Get(wire{s.service}.RoundTrip(sent))(t)
 	if response.StatusCode != r.Status {
 		answer, _ := io.ReadAll(response.Body)
 		t.Fatalf("%s, as the earlier build sent it: %s %s", r.summary(), response.Status, answer)
@@ -130,19 +125,12 @@ func (c testCase) path(name string) string { return filepath.Join("testdata", c.
 
 func (c testCase) load(t *testing.T) *spec.Cluster {
 	t.Helper()
-	cluster, err := spec.Load(t.Context(), c.path("cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
+	return must.Get(spec.Load(t.Context(), c.path("cluster.yaml"), spec.OSEnv()))(t)
 }
 
 func (c testCase) read(t *testing.T, name string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(c.path(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(c.path(name)))(t)
 	if err := json.Unmarshal(data, into); err != nil {
 		t.Fatalf("%s: %v", c.path(name), err)
 	}
@@ -154,10 +142,6 @@ func (c testCase) write(t *testing.T, name string, content any) {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", " ")
-	if err := encoder.Encode(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(c.path(name), out.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, encoder.Encode(content))
+	must.Do(t, os.WriteFile(c.path(name), out.Bytes(), 0o600))
 }

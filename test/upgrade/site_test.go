@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -61,10 +62,7 @@ func inTime(t *testing.T, c testCase, passing clock.Clock, do func(*testing.T, *
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	s := &site{cluster: c.load(t), late: c.late, ctx: ctx, time: passing}
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: passing, Seed: 1, PublicURL: func() string { return address }}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{Clock: passing, Seed: 1, PublicURL: func() string { return address }}, ""))(t)
 	s.service = service
 	s.running.Go(func() { _ = service.Run(ctx) }) // it ends with ctx
 	dark := &scenario.Scenario{}
@@ -80,9 +78,7 @@ func inTime(t *testing.T, c testCase, passing clock.Clock, do func(*testing.T, *
 // sleep lets time of the site pass.
 func (s *site) sleep(t *testing.T, d time.Duration) {
 	t.Helper()
-	if err := s.time.Sleep(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.time.Sleep(t.Context(), d))
 }
 
 // boot switches machines on.
@@ -295,11 +291,7 @@ type attempt struct {
 // plane is a service plane as a new process has one.
 func (s *site) plane(t *testing.T) *rest.Plane {
 	t.Helper()
-	plane, err := rest.New(rest.Config{URL: address, Clock: s.time, HTTPClient: &http.Client{Transport: s}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plane
+	return must.Get(rest.New(rest.Config{URL: address, Clock: s.time, HTTPClient: &http.Client{Transport: s}}))(t)
 }
 
 // run installs, or adds hosts, until that is done or stop says so.
@@ -328,16 +320,13 @@ func (s *site) desired(addNodes bool) *model.Desired {
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(path)
 		files[strings.TrimPrefix(path, dir+string(filepath.Separator))] = string(data)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -19,9 +20,7 @@ func TestSignals(t *testing.T) {
 		if InterruptOf(ctx) != nil {
 			t.Fatal("interrupted before any signal")
 		}
-		if err := syscall.Kill(syscall.Getpid(), sig); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Kill(syscall.Getpid(), sig))
 		select {
 		case <-ctx.Done():
 		case <-time.After(10 * time.Second):
@@ -30,9 +29,7 @@ func TestSignals(t *testing.T) {
 		if by := InterruptOf(ctx); by == nil || by.Code != code {
 			t.Errorf("%v: ended by %v", sig, by)
 		}
-		if err := syscall.Kill(syscall.Getpid(), sig); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Kill(syscall.Getpid(), sig))
 		select {
 		case got := <-left:
 			if got != int(code) {

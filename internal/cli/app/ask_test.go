@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestAskWithin: a question that is withdrawn ends, and what is typed for it answers no other.
@@ -47,9 +48,7 @@ func TestAskWithin(t *testing.T) {
 			t.Fatalf("the second is answered %v by what was typed before it", yes)
 		default:
 		}
-		if _, err := keyboard.Write([]byte("yes\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(keyboard.Write([]byte("yes\n")))(t)
 		if !<-answered {
 			t.Error("yes is no")
 		}
@@ -57,9 +56,7 @@ func TestAskWithin(t *testing.T) {
 			yes, err := a.Ask("third?")
 			answered <- yes && err == nil
 		}()
-		if _, err := keyboard.Write([]byte("n\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(keyboard.Write([]byte("n\n")))(t)
 		if <-answered {
 			t.Error("no is yes")
 		}

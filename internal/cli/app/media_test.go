@@ -6,14 +6,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNextListen says what helps against the reason that there is.
 func TestNextListen(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	failing := func(address string) error {
 		listener, err := net.Listen("tcp", address)

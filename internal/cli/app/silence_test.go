@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // answering is a server that takes so long for each request, zero: for ever, or refuses it.
@@ -60,10 +61,7 @@ func TestSilence(t *testing.T) {
 				over := a.silenceOf("the service a").over(&test.takes)
 				for len(test.takes) > 0 {
 					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-					r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://a/", nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, "http://a/", nil))(t)
 					if answer, err := over.RoundTrip(r); err == nil && answer.StatusCode != http.StatusOK {
 						t.Error(answer.Status)
 					}
@@ -71,9 +69,7 @@ func TestSilence(t *testing.T) {
 				}
 				time.Sleep(time.Minute) // nothing is asked any more
 				synctest.Wait()
-				if !slices.Equal(told, test.told) {
-					t.Errorf("told %q, want %q", told, test.told)
-				}
+				check.Slice(t, told, test.told, "told")
 			})
 		})
 	}

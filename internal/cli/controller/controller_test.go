@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/capi"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -36,9 +37,7 @@ func run(ctx context.Context, t *testing.T, env map[string]string, end error, ar
 	t.Helper()
 	var out, problems strings.Builder
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(kubeconfig, "\t", " ")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(strings.ReplaceAll(kubeconfig, "\t", " ")), 0o600))
 	variables := streams.Env{"KUBECONFIG": file}
 	for name, value := range env {
 		variables[name] = value
@@ -111,9 +110,7 @@ func check(t *testing.T, report *capi.Report, format string, arguments ...string
 	t.Helper()
 	var out strings.Builder
 	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{Out: &out, Err: &strings.Builder{}}, streams.Env{"KUBECONFIG": filepath.Join(t.TempDir(), "kubeconfig")})
-	if err := os.WriteFile(a.Env["KUBECONFIG"], []byte(strings.ReplaceAll(kubeconfig, "\t", " ")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(a.Env["KUBECONFIG"], []byte(strings.ReplaceAll(kubeconfig, "\t", " ")), 0o600))
 	root := &cobra.Command{Use: "oaictl", SilenceErrors: true, SilenceUsage: true, PersistentPreRunE: func(command *cobra.Command, _ []string) error { return a.Prepare(command) }}
 	a.Globals.Declare(root.PersistentFlags(), app.BackendREST)
 	root.AddCommand(newCheck(&checkOptions{App: a, check: func(context.Context, *rest.Config, capi.Options) (*capi.Report, error) { return report, nil }}))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -56,19 +57,14 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	dir, clock := t.TempDir(), &hand{now: time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)}
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	a := app.New(app.Identify([]string{"oaictl"}), streams.Streams{Out: &strings.Builder{}, Err: &strings.Builder{}}, streams.Env{})
 	a.Clock = clock
 	o := &options{App: a, CredentialsDir: dir}
 	o.Globals.ServiceURL = service.URL
 	put(fileToken, "first\n")
-	plane, err := o.service()
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(o.service())(t)
 	defer plane.Close()
 	list := func() error {
 		_, err := plane.ListClusters(t.Context())
@@ -103,9 +99,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	})
 	t.Run("a service account", func(t *testing.T) {
 		for _, name := range []string{fileToken, fileCA} {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(dir, name)))
 		}
 		put(fileClientID, "id")
 		put(fileClientSecret, "secret")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -78,9 +79,7 @@ func TestBootFlags(t *testing.T) {
 		var o bootOptions
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		o.declare(flags)
-		if err := flags.Parse(strings.Fields(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, flags.Parse(strings.Fields(text)))
 		err := o.check(c.detach)
 		if err == nil {
 			err = o.checkHosts("f.yaml", c.hosts, c.detach)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -21,7 +22,5 @@ func TestOrderOfNodes(t *testing.T) {
 		{Name: "cp-0", Node: &model.Node{Roles: []string{"master"}}, Host: &model.Host{Role: spec.Worker}},
 	}
 	slices.SortStableFunc(rows, byRole)
-	if got := strings.Join(document.Each(rows, func(v install.NodeView) string { return v.Name }), " "); got != "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, strings.Join(document.Each(rows, func(v install.NodeView) string { return v.Name }), " "), "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger")
 }

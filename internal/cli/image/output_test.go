@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -37,9 +38,7 @@ func TestPlaceOfAnImage(t *testing.T) {
 		}
 	}
 	link := filepath.Join(t.TempDir(), "link.iso")
-	if err := os.Symlink("nowhere.iso", link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("nowhere.iso", link))
 	for _, force := range []bool{false, true} {
 		if err := checkPath(link, force); err == nil || !strings.Contains(err.Error(), "it is a link to something that is not there") {
 			t.Errorf("a link that leads nowhere, force %t: %v", force, err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
@@ -40,8 +41,6 @@ func TestVerifiedSaysRebuilt(t *testing.T) {
 		"a: b\nc\n":                  {Image: "x.iso", Damage: damage},
 		"a: b\nc\n" + rebuilt:        {Image: "x.iso", Damage: damage, Rebuilt: true},
 	} {
-		if got := v.text(); got != want {
-			t.Errorf("%q, not %q", got, want)
-		}
+		check.Equal(t, v.text(), want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // tree is a small program with all that a page can hold.
@@ -35,9 +36,7 @@ func render(t *testing.T, write func(*Page, *strings.Builder) error) map[string]
 	got := map[string]string{}
 	for _, page := range tree().All() {
 		var text strings.Builder
-		if err := write(page, &text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, write(page, &text))
 		got[page.Path] = text.String()
 	}
 	return got
@@ -139,9 +138,7 @@ func TestEscapeStartsNoRequest(t *testing.T) {
 // that is whole.
 func TestValidations(t *testing.T) {
 	var text strings.Builder
-	if err := Validations(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Validations(&text))
 	hosts, clusters, found := strings.Cut(text.String(), "\n## Of a cluster\n")
 	if !found {
 		t.Fatal("no part about clusters")

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/node"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -16,9 +17,7 @@ func TestWhatFollowsAnImport(t *testing.T) {
 		read + "oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret pull-secret.json --cluster-kubeconfig 'my k'": {Kubeconfig: "my k", Dir: ".", ClusterSecret: true},
 		"oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret p --cluster-kubeconfig 'my k' --dir results":         {Kubeconfig: "my k", Dir: "results", PullSecret: "p"},
 	} {
-		if got := o.next("lab").String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		check.Equal(t, o.next("lab").String(), want)
 	}
 }
 

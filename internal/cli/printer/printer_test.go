@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func sample() Result {
@@ -51,17 +53,10 @@ func TestPrint(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.format, func(t *testing.T) {
-			format, err := Parse(tt.format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			format := must.Get(Parse(tt.format))(t)
 			var out strings.Builder
-			if err := format.Print(&out, sample()); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
-				t.Error(diff)
-			}
+			must.Do(t, format.Print(&out, sample()))
+			check.Same(t, tt.want, out.String())
 		})
 	}
 }
@@ -75,10 +70,7 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestTemplateThatFindsNothingIsAnError(t *testing.T) {
-	format, err := Parse("jsonpath={.nothing}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	format := must.Get(Parse("jsonpath={.nothing}"))(t)
 	var out strings.Builder
 	var unfit *TemplateError
 	if err := format.Print(&out, sample()); !errors.As(err, &unfit) || unfit.Template != "{.nothing}" {
@@ -144,9 +136,7 @@ func TestTemplateThatNamesWhatIsEmpty(t *testing.T) {
 		}
 		var out strings.Builder
 		err = format.Print(&out, Result{Data: tt.data})
-		if out.String() != tt.want {
-			t.Errorf("%s: %q, want %q", tt.template, out.String(), tt.want)
-		}
+		check.Equal(t, out.String(), tt.want, tt.template)
 		if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
 			t.Errorf("%s: %v", tt.template, err)
 		}
@@ -155,19 +145,12 @@ func TestTemplateThatNamesWhatIsEmpty(t *testing.T) {
 
 // A template does not wear out.
 func TestTemplateOfLinesIsTheSameForEach(t *testing.T) {
-	format, err := Parse("jsonpath={.name}:{range .notes[*]} {@}{end};")
-	if err != nil {
-		t.Fatal(err)
-	}
+	format := must.Get(Parse("jsonpath={.name}:{range .notes[*]} {@}{end};"))(t)
 	var out strings.Builder
 	for range 3 {
-		if err := format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, format.PrintLine(&out, Result{Data: thing{Name: "lab", Notes: []string{"a", "b"}}}, false))
 	}
-	if want := strings.Repeat("lab: a b;\n", 3); out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	check.Equal(t, out.String(), strings.Repeat("lab: a b;\n", 3))
 }
 
 func TestPrintLine(t *testing.T) {
@@ -178,14 +161,9 @@ func TestPrintLine(t *testing.T) {
 		`jsonpath={.items[1].name}{"\n"}`: "edge-42\n",
 		"table":                           "lab           1   Ready\nedge-42      11   Installed\n",
 	} {
-		f, err := Parse(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(format))(t)
 		var out strings.Builder
-		if err := f.PrintLine(&out, sample(), false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.PrintLine(&out, sample(), false))
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%s: %s", format, diff)
 		}
@@ -195,12 +173,8 @@ func TestPrintLine(t *testing.T) {
 func TestEmptyTable(t *testing.T) {
 	format, _ := Parse("table")
 	var out strings.Builder
-	if err := format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}); err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != "no clusters\n" {
-		t.Errorf("got %q", out.String())
-	}
+	must.Do(t, format.Print(&out, Result{Table: func() Table { return Table{Columns: []Column{{Name: "NAME"}}, Empty: "no clusters"} }}))
+	check.Equal(t, out.String(), "no clusters\n")
 }
 
 // TestProseBelow writes prose below its row where there is no room beside it, and nothing where there is none.
@@ -209,12 +183,8 @@ func TestProseBelow(t *testing.T) {
 	long := strings.Repeat("n", 70)
 	table := Table{Columns: []Column{{Name: "NAME"}, {Name: "WAITS FOR", Prose: true}}, Rows: [][]string{{long, ""}, {long, "an image"}, {long, ""}}}
 	var out strings.Builder
-	if err := format.Print(&out, Result{Table: func() Table { return table }}); err != nil {
-		t.Fatal(err)
-	}
-	if want := "NAME\n" + long + "\n" + long + "\n    an image\n" + long + "\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	must.Do(t, format.Print(&out, Result{Table: func() Table { return table }}))
+	check.Equal(t, out.String(), "NAME\n"+long+"\n"+long+"\n    an image\n"+long+"\n")
 }
 
 func TestAgeAndMoment(t *testing.T) {
@@ -259,9 +229,7 @@ func FuzzEveryFormatTakesEveryWord(f *testing.F) {
 			t.Fatal(err)
 		}
 		var want any
-		if err := json.Unmarshal(encoded, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(encoded, &want))
 		result := Result{Data: data, Names: []string{word}, Table: func() Table {
 			return Table{Columns: []Column{{Name: "NAME"}, {Name: "NEXT"}}, Rows: [][]string{{word, "x"}}}
 		}}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,14 +25,9 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
@@ -108,12 +105,8 @@ func TestHostsOfBefore(t *testing.T) {
 		return out.String()
 	}
 	const want = "12:00:00 3 hosts are part of the cluster already: cp-0, cp-1, w-0\n12:00:00 cluster is AddingHosts: Cluster is installed\n12:05:00 w-1: Done\n12:05:00 w-1 is Added\n"
-	if got := show(false, all...); got != want {
-		t.Errorf("got\n%s", got)
-	}
-	if got := show(false, all[0]); got != "12:00:00 1 host is part of the cluster already: cp-0\n" {
-		t.Errorf("alone: %s", got)
-	}
+	check.Equal(t, show(false, all...), want)
+	check.Equal(t, show(false, all[0]), "12:00:00 1 host is part of the cluster already: cp-0\n", "alone")
 	if got := show(true, all...); strings.Count(got, "is Installed: Done") != 3 {
 		t.Errorf("with every line:\n%s", got)
 	}
@@ -126,9 +119,7 @@ func TestChecksAreNoTrouble(t *testing.T) {
 		"the service checks cp-0":        {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityInfo},
 		"cp-0 is Blocked: no disk":       {Type: model.EventHost, Host: "cp-0", State: "Blocked", Severity: model.SeverityWarning, Message: "no disk"},
 	} {
-		if got := sentence(e); got != want {
-			t.Errorf("%q, not %q", got, want)
-		}
+		check.Equal(t, sentence(e), want)
 	}
 }
 
@@ -266,9 +257,7 @@ func TestWidths(t *testing.T) {
 			t.Errorf("fit(%q, %d) = %q, want %q", tt.text, tt.cells, got, tt.want)
 		}
 	}
-	if diff := cmp.Diff([]string{"one two", "three", "a-very-long-word", "x"}, Wrap("one two three a-very-long-word x", 8)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"one two", "three", "a-very-long-word", "x"}, Wrap("one two three a-very-long-word x", 8))
 }
 
 // TestNothingNewIsForPlainOutput: a table shows by itself what is waited for.
@@ -276,9 +265,7 @@ func TestNothingNewIsForPlainOutput(t *testing.T) {
 	e := model.Event{Type: model.EventHint, Key: "run/quiet", Reason: "NothingNew", Message: "nothing new for 5m: waiting for cp-0"}
 	var out strings.Builder
 	Plain(&out, time.UTC, false).Event(e)
-	if !strings.Contains(out.String(), "nothing new for 5m: waiting for cp-0") {
-		t.Errorf("plain: %q", out.String())
-	}
+	check.Contains(t, out.String(), "nothing new for 5m: waiting for cp-0", "plain")
 	if keep(e) {
 		t.Error("kept above a table")
 	}
@@ -327,9 +314,7 @@ func TestOnce(t *testing.T) {
 				sink.Event(e)
 			}
 			sink.Close()
-			if diff := cmp.Diff(tt.want, to.messages); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, tt.want, to.messages)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -19,10 +20,7 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "lab")
 	auth := "dXNlcjpjb3JyZWN0LWhvcnNl" // user:correct-horse
 	pullSecret := "{\"auths\":\n {\"quay.io\":{\"auth\":\"" + auth + "\"}}}\n"
-	log, err := Open(t.Context(), dir, noon, spec.NewSecret(pullSecret), spec.NewSecret("bmc \"pass\"\tword"), spec.NewSecret("abc"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(Open(t.Context(), dir, noon, spec.NewSecret(pullSecret), spec.NewSecret("bmc \"pass\"\tword"), spec.NewSecret("abc")))(t)
 	token := "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"
 	log.Event(model.Event{Type: model.EventHint, Time: noon(), Host: "cp-0", Message: "auth " + auth + " and correct-horse and bmc \"pass\"\tword", Next: "abc stays"})
 	log.Event(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Message: pullSecret})
@@ -34,17 +32,12 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 	var none *Log
 	none.Printf("nobody hears")
 	none.Event(model.Event{})
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 
 	if info, err := os.Stat(log.Path()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	content, err := os.ReadFile(log.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(log.Path()))(t)
 	for _, secret := range []string{auth, "correct-horse", "pass\\\"", token, "c2lnbmF0dXJl", "abcdefghijkl", "hunter2"} {
 		if strings.Contains(string(content), secret) {
 			t.Errorf("the log holds %q:\n%s", secret, content)
@@ -60,21 +53,11 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 func TestLogIsAppendedTo(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, Name)
-	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := Open(t.Context(), dir, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("before\n"), 0o644))
+	log := must.Get(Open(t.Context(), dir, noon))(t)
 	log.Printf("after")
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
+	content := must.Get(os.ReadFile(path))(t)
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
@@ -85,9 +68,7 @@ func TestLogIsAppendedTo(t *testing.T) {
 
 func TestOpenSaysWhatFailed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if _, err := Open(t.Context(), filepath.Join(file, "below"), noon); err == nil {
 		t.Error("a folder below a file was accepted")
 	}
@@ -114,10 +95,7 @@ func FuzzRedact(f *testing.F) {
 // no reason to say that its log cannot be written.
 func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 	dir := t.TempDir()
-	log, err := Open(t.Context(), dir, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(Open(t.Context(), dir, time.Now))(t)
 	log.OnFailure(func(err error) { t.Errorf("told of a failure: %v", err) })
 	var late sync.WaitGroup
 	for range 4 {
@@ -128,9 +106,7 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 		})
 	}
 	log.Printf("the last line")
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 	log.Printf("too late")
 	late.Wait()
 	text, err := os.ReadFile(filepath.Join(dir, Name))
@@ -144,12 +120,8 @@ func TestNothingIsNotedAfterTheEnd(t *testing.T) {
 func TestNoLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other")
-	if err := os.WriteFile(other, []byte("theirs"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(other, filepath.Join(dir, Name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(other, []byte("theirs"), 0o644))
+	must.Do(t, os.Symlink(other, filepath.Join(dir, Name)))
 	log, err := Open(t.Context(), dir, time.Now)
 	if err == nil {
 		_ = log.Close()

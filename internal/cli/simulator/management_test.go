@@ -23,6 +23,8 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -63,9 +65,7 @@ func runs(ctx context.Context, with func(*app.App) *cobra.Command, out, problems
 func assets(t *testing.T, script string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, serveProgram), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, serveProgram), []byte("#!/bin/sh\n"+script), 0o755))
 	return folder
 }
 
@@ -105,10 +105,7 @@ func TestManagementRefuses(t *testing.T) {
 
 // TestWhatTakesLongIsSaid before the API servers are started.
 func TestWhatTakesLongIsSaid(t *testing.T) {
-	file, err := filepath.Abs("../../../examples/compact/cluster.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(filepath.Abs("../../../examples/compact/cluster.yaml"))(t)
 	for name, run := range map[string]func(io.Writer, ...string) error{
 		"management": func(w io.Writer, flags ...string) error { return manage(t.Context(), io.Discard, w, flags...) },
 		"lab": func(w io.Writer, flags ...string) error {
@@ -126,10 +123,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 // TestServersAreInterrupted makes a server end by itself when it is asked to, so that nothing is left.
 func TestServersAreInterrupted(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	s, err := newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newStarter(t.Context(), "run a management cluster", assets(t, "trap 'touch "+gone+"; exit' INT\n"+ready+"while read line; do :; done"), t.Output()))(t)
 	defer s.close()
 	ctx, stop := context.WithCancelCause(t.Context())
 	s.fail = stop
@@ -145,16 +139,11 @@ func TestServersAreInterrupted(t *testing.T) {
 	}
 	stop(nil)
 	s.running.Wait()
-	if _, err := os.Stat(gone); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(os.Stat(gone)))
 }
 
 func TestSourceTreeIsFoundFromWithin(t *testing.T) {
-	tree, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must.Get(filepath.Abs("../../.."))(t)
 	if got, err := sourceTree(); got != tree || err != nil {
 		t.Errorf("%q, %v; it is %s", got, err, tree)
 	}
@@ -168,14 +157,9 @@ func TestSourceTreeIsFoundFromWithin(t *testing.T) {
 // kubeconfig is not taken for one that an earlier run has left.
 func TestFoldersAreOfOneRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "management")
-	leave, err := occupy(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	leave := must.Get(occupy(dir))(t)
 	mine := filepath.Join(dir, "management.kubeconfig")
-	if err := os.WriteFile(mine, []byte("of the first run"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(mine, []byte("of the first run"), 0o600))
 	flags := []string{"--assets", assets(t, ready), "--dir", dir, "--cluster", "compact"}
 	refused := func(says string) {
 		t.Helper()
@@ -183,9 +167,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 		if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(model.FaultOf(err).Next), "--dir") {
 			t.Errorf("got %v", err)
 		}
-		if content, err := os.ReadFile(mine); err != nil || string(content) != "of the first run" {
-			t.Errorf("the first run's kubeconfig is %q, %v", content, err)
-		}
+		check.Equal(t, string(must.Get(os.ReadFile(mine))(t)), "of the first run", "the first run's kubeconfig is")
 	}
 	refused("another simulator keeps its kubeconfigs there")
 	leave()
@@ -193,20 +175,14 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 	own := filepath.Join(dir, "lab.kubeconfig")
 	kubeconfig := func(server string) {
 		t.Helper()
-		if err := os.WriteFile(own, []byte("{apiVersion: v1, kind: Config, clusters: [{name: lab, cluster: {server: '"+server+"'}}]}"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(own, []byte("{apiVersion: v1, kind: Config, clusters: [{name: lab, cluster: {server: '"+server+"'}}]}"), 0o600))
 	}
 	kubeconfig("https://api.lab.example.com:6443")
 	refused("not of a simulated cluster")
-	if err := os.WriteFile(own, []byte("no kubeconfig"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(own, []byte("no kubeconfig"), 0o600))
 	refused("not of a simulated cluster")
 	kubeconfig("https://127.0.0.1:40001")
-	if err := replaceable(own); err != nil {
-		t.Errorf("what an earlier run has left is not replaced: %v", err)
-	}
+	check.Do(t, replaceable(own), "what an earlier run has left is not replaced")
 }
 
 // TestManagementRuns starts all of it, finds its machines inspected and its providers' webhooks
@@ -233,28 +209,17 @@ func TestManagementRuns(t *testing.T) {
 	if out.String() != kubeconfig+"\n" || !strings.Contains(problems.String(), "clusterctl --kubeconfig "+kubeconfig) {
 		t.Errorf("it printed %q, and says:\n%s", out, problems)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", kubeconfig))(t)
+	objects := must.Get(dynamic.NewForConfig(config))(t)
 	machines := objects.Resource(schema.GroupVersionResource{Group: "capi-provider.agent-install.openshift.io", Version: "v1beta2", Resource: "agentmachines"}).Namespace("default")
 	refused := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "capi-provider.agent-install.openshift.io/v1beta2", "kind": "AgentMachine", "metadata": map[string]any{"name": "lab"},
 		"spec": map[string]any{"agentLabelSelector": map[string]any{"matchExpressions": []any{map[string]any{"key": "rack", "operator": "Near"}}}},
 	}}
-	if _, err := machines.Create(ctx, refused, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "denied the request") {
-		t.Errorf("it says what to do before the providers' admission answers: %v", err)
-	}
+	check.Says(t, check.Err(machines.Create(ctx, refused, metav1.CreateOptions{})), "denied the request", "it says what to do before the providers' admission answers")
 	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace("default")
 	until(t, ended, "two hosts are left", func() bool {
-		list, err := hosts.List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(hosts.List(ctx, metav1.ListOptions{}))(t)
 		available := 0
 		for _, o := range list.Items {
 			if state, _, _ := unstructured.NestedString(o.Object, "status", "provisioning", "state"); state == "available" {
@@ -264,23 +229,15 @@ func TestManagementRuns(t *testing.T) {
 		return available == 2
 	})
 	until(t, ended, "the cluster is installed", func() bool { return strings.Contains(problems.String(), "Cluster lab is Available") })
-	if config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")); err != nil {
-		t.Fatal(err)
-	}
-	if objects, err = dynamic.NewForConfig(config); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceable(filepath.Join(dir, "lab.kubeconfig")); err != nil {
-		t.Errorf("a later run would not replace it if this one were killed: %v", err)
-	}
+	config = must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "lab.kubeconfig")))(t)
+	objects = must.Get(dynamic.NewForConfig(config))(t)
+	check.Do(t, replaceable(filepath.Join(dir, "lab.kubeconfig")), "a later run would not replace it if this one were killed")
 	nodes, err := objects.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).List(ctx, metav1.ListOptions{})
 	if err != nil || len(nodes.Items) != 3 {
 		t.Errorf("by its kubeconfig there are %d nodes: %v", len(nodes.Items), err)
 	}
 	stop(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted})
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "simulator management") {
-		t.Errorf("it ended with %v", err)
-	}
+	check.Says(t, <-ended, "simulator management", "it ended with")
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestLiveAndColor(t *testing.T) {
@@ -26,12 +28,8 @@ func TestLiveAndColor(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, env := Streams{ErrTTY: tt.tty}, EnvOf(tt.env)
-			if got := s.Live(env); got != tt.live {
-				t.Errorf("Live = %v, want %v", got, tt.live)
-			}
-			if got := s.Color(env); got != tt.color {
-				t.Errorf("Color = %v, want %v", got, tt.color)
-			}
+			check.Equal(t, s.Live(env), tt.live, "Live =")
+			check.Equal(t, s.Color(env), tt.color, "Color =")
 		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -254,10 +256,7 @@ func TestNeutralStates(t *testing.T) {
 
 // TestOwnStates holds the states that oaictl shows against those that there are.
 func TestOwnStates(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "../../../pkg/install/model/state.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "../../../pkg/install/model/state.go", nil, 0))(t)
 	subjects := map[string]catalogue.Subject{"ClusterState": catalogue.SubjectCluster, "HostState": catalogue.SubjectHost, "ImageState": catalogue.SubjectInfraEnv}
 	var want, got []string
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -281,9 +280,7 @@ func TestOwnStates(t *testing.T) {
 		t.Errorf("states of oaictl (-there are +explained):\n%s", diff)
 	}
 	blocked, _ := catalogue.HostState("Blocked")
-	if statuses := catalogue.StatusesOf(blocked); !slices.Equal(statuses, []string{"disabled", "insufficient", "pending-for-input"}) {
-		t.Errorf("a blocked host has the statuses %q", statuses)
-	}
+	check.Slice(t, catalogue.StatusesOf(blocked), []string{"disabled", "insufficient", "pending-for-input"}, "a blocked host has the statuses")
 }
 
 func TestStagesOfPaths(t *testing.T) {

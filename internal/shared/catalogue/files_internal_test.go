@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
@@ -17,21 +19,16 @@ import (
 func TestFilesAreInOrder(t *testing.T) {
 	read := 0
 	for _, kind := range Kinds() {
-		x, err := newIndex(texts, kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(newIndex(texts, kind))(t)
 		for _, r := range x.all {
-			if _, err := r.read(); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(r.read()))
 			read++
 		}
 	}
 	if read < 200 {
 		t.Errorf("only %d entries were read", read)
 	}
-	err := fs.WalkDir(texts, ".", func(name string, file fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(texts, ".", func(name string, file fs.DirEntry, err error) error {
 		if err != nil || file.IsDir() {
 			return err
 		}
@@ -56,10 +53,7 @@ func TestFilesAreInOrder(t *testing.T) {
 			t.Errorf("%s: keys (-whole +in parts):\n%s", name, diff)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestReaderIsStrict changes one file at a time.

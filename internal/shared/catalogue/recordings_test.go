@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestRecordings looks up every name in exchanges recorded from a real service.
@@ -18,15 +19,12 @@ func TestRecordings(t *testing.T) {
 		t.Skip("OAICTL_RECORDINGS names no folder with recordings")
 	}
 	s := &sightings{t: t, seen: map[string]int{}}
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		return s.file(path)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if s.seen["validation"] == 0 || s.seen["status"] == 0 || s.seen["stage"] == 0 || s.seen["event"] == 0 {
 		t.Errorf("the recordings in %s hold too little to test with: %v", folder, s.seen)
 	}

@@ -7,16 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestScaledPassesAnHourInSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Scaled(300)
 		began, real := c.Now(), time.Now()
-		if err := c.Sleep(t.Context(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Hour))
 		if passed := c.Now().Sub(began); passed < time.Hour || passed > time.Hour+time.Minute {
 			t.Errorf("%s passed", passed)
 		}
@@ -44,9 +44,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 		c := clock.Scaled(300)
 		began := c.Now()
 		done := clock.Working(c)
-		if err := c.Sleep(t.Context(), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Minute))
 		slow := c.Now()
 		for range 100 { // the clock is read all the time
 			time.Sleep(10 * time.Millisecond) // 3 seconds each
@@ -99,15 +97,11 @@ func TestSlowDown(t *testing.T) {
 			t.Errorf("who slept already was woken after %s", took)
 		}
 		slow := c.Now()
-		if err := c.Sleep(t.Context(), time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Sleep(t.Context(), time.Hour))
 		if passed, took := c.Now().Sub(slow), time.Since(real)-time.Minute; passed != time.Hour || took.Round(time.Minute) != time.Hour {
 			t.Errorf("%s passed in %s", passed, took)
 		}
-		if c.Wall(time.Minute) != time.Minute {
-			t.Errorf("a minute takes %s", c.Wall(time.Minute))
-		}
+		check.Equal(t, c.Wall(time.Minute), time.Minute, "a minute takes")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		half := clock.Scaled(0.5)

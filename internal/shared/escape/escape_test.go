@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestWordsAndLines(t *testing.T) {
@@ -33,9 +36,7 @@ func TestWordsAndLines(t *testing.T) {
 func TestSprintf(t *testing.T) {
 	type name string
 	got := Sprintf("%s|%s|%v|%d|%-4s|\n%s", "a\nb", name("\x1b"), errors.New("c\nd"), 7, "e", Text("f\n\x1bg"))
-	if want := `a\nb|\u001b|c\nd|7|e   |` + "\nf\n" + `\u001bg`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Equal(t, got, `a\nb|\u001b|c\nd|7|e   |`+"\nf\n"+`\u001bg`)
 }
 
 func FuzzNothingSteersATerminal(f *testing.F) {
@@ -51,15 +52,10 @@ func FuzzNothingSteersATerminal(f *testing.F) {
 		if !Needed(text) && Word(text) != text {
 			t.Errorf("%q became %q without need", text, Word(text))
 		}
-		document, err := json.Marshal(map[string]string{text: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := must.Get(json.Marshal(map[string]string{text: text}))(t)
 		var before, after map[string]string
 		clean := JSON(document)
-		if err := json.Unmarshal(document, &before); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(document, &before))
 		if err := json.Unmarshal(clean, &after); err != nil || Needed(string(clean)) {
 			t.Fatalf("%q became %q: %v", document, clean, err)
 		}

@@ -2,10 +2,10 @@ package fill_test
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"text/template"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/fill"
 )
 
@@ -61,8 +61,6 @@ func TestWhatIsWrong(t *testing.T) {
 		"{{define `a`}}{{end}}{{template `a`}}":   "is not known here",
 		"{{if .Names}}{{.Yes}}{{else}}b{{end}}{{": "unclosed action",
 	} {
-		if _, err := fill.Text("it", text, values); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		check.Says(t, check.Err(fill.Text("it", text, values)), want, text)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // typeOf is a new object of ours for a kind, nil for a kind that has no type.
@@ -54,22 +55,15 @@ func recorded(t *testing.T) []json.RawMessage {
 	}
 	var objects []json.RawMessage
 	for _, name := range files {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(name))(t)
 		lines := bufio.NewScanner(bytes.NewReader(content))
 		lines.Buffer(nil, 16<<20)
 		for lines.Scan() {
 			var line struct{ Object json.RawMessage }
-			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			must.Do(t, json.Unmarshal(lines.Bytes(), &line), name)
 			objects = append(objects, line.Object)
 		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Err())
 	}
 	return objects
 }
@@ -80,9 +74,7 @@ func TestRecordedObjectsFit(t *testing.T) {
 	kinds := map[string]int{}
 	for i, raw := range recorded(t) {
 		var want map[string]any
-		if err := json.Unmarshal(raw, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &want))
 		kind, _ := want["kind"].(string)
 		object := typeOf(kind)
 		if object == nil {
@@ -99,10 +91,7 @@ func TestRecordedObjectsFit(t *testing.T) {
 		if diff := cmp.Diff(want, asJSON(t, object)); diff != "" {
 			t.Errorf("object %d, %s, written again (-recorded +ours):\n%s", i, kind, diff)
 		}
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(runtime.DefaultUnstructuredConverter.ToUnstructured(object))(t)
 		again := typeOf(kind)
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(fields, again, true); err != nil {
 			t.Errorf("object %d, %s: %v", i, kind, err)
@@ -134,13 +123,8 @@ func sayNothingTwice(object map[string]any) {
 
 func asJSON(t *testing.T, object any) map[string]any {
 	t.Helper()
-	data, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(object))(t)
 	var fields map[string]any
-	if err := json.Unmarshal(data, &fields); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &fields))
 	return fields
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestTrim(t *testing.T) {
@@ -89,9 +90,7 @@ func TestUnpack(t *testing.T) {
 			if packed {
 				data, _ = json.Marshal(text) // of a text it never fails
 			}
-			if err := json.Unmarshal(data, into); err != nil {
-				t.Fatalf("%s: %v", data, err)
-			}
+			must.Do(t, json.Unmarshal(data, into), data)
 		}
 		var gotChecks hubapi.Validations
 		var gotInventory agentinstall.HostInventory

@@ -3,6 +3,7 @@ package hubobjects
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -40,9 +41,7 @@ func TestIsImageSetOf(t *testing.T) {
 		"lab-release": true, "a.lab-release": true, "lab.lab-release": true,
 		"": false, "release": false, "a.b.lab-release": false, "a.lab": false, "other-release": false, "lab-release.lab": false,
 	} {
-		if got := IsImageSetOf(set, "lab"); got != want {
-			t.Errorf("%q: %v", set, got)
-		}
+		check.Equal(t, IsImageSetOf(set, "lab"), want, set)
 	}
 	for _, set := range []string{"b.lab-release", "a.b.lab-release"} { // the cluster's name has a dot
 		if !IsImageSetOf(set, "b.lab") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -92,13 +93,9 @@ func TestTablesReadWhatTheyWrite(t *testing.T) {
 func TestTablesWriteWhatTheyRead(t *testing.T) {
 	for kind, table := range tables() {
 		object := Fields{}
-		if err := table.Write(object, written()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Write(object, written()))
 		again := Fields{}
-		if err := table.Write(again, table.Settings(object)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Write(again, table.Settings(object)))
 		delete(fieldsIn(object, "spec"), "fencingCredentialsSecretRef") // which no service gives back
 		if diff := cmp.Diff(object, again); diff != "" {
 			t.Errorf("%s (-written +written again):\n%s", kind, diff)
@@ -146,16 +143,12 @@ func TestUnreadableFields(t *testing.T) {
 func TestFieldsThatFollowStay(t *testing.T) {
 	ca := Fields{"name": "lab-ignition-ca", "namespace": "lab"}
 	object := Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://old", "caCertificateReference": ca}}}
-	if err := InstallTable().Write(object, model.Settings{model.SettingIgnitionEndpoint: model.ValueOf(spec.IgnitionEndpoint{URL: "https://new"})}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, InstallTable().Write(object, model.Settings{model.SettingIgnitionEndpoint: model.ValueOf(spec.IgnitionEndpoint{URL: "https://new"})}))
 	if diff := cmp.Diff(Fields{"spec": Fields{"ignitionEndpoint": Fields{"url": "https://new", "caCertificateReference": ca}}}, object); diff != "" {
 		t.Errorf("the endpoint (-want +got):\n%s", diff)
 	}
 	env := Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab"}}}
-	if err := InfraEnvTable().Write(env, model.Settings{model.SettingAgentLabels: model.ValueOf(map[string]string{"zone": "a"})}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, InfraEnvTable().Write(env, model.Settings{model.SettingAgentLabels: model.ValueOf(map[string]string{"zone": "a"})}))
 	if diff := cmp.Diff(Fields{"spec": Fields{"agentLabels": Fields{"oaictl.io/cluster": "lab", "zone": "a"}}}, env); diff != "" {
 		t.Errorf("the labels (-want +got):\n%s", diff)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/installcfg"
 )
 
@@ -26,9 +27,7 @@ func TestCheck(t *testing.T) {
 		{"text for true", object{"fips": "true"}, "[{fips cannot be text: the service expects true or false}]"},
 	}
 	for _, test := range tests {
-		if got := fmt.Sprint(installcfg.Check(test.overrides)); got != test.want {
-			t.Errorf("%s: %s", test.name, got)
-		}
+		check.Equal(t, fmt.Sprint(installcfg.Check(test.overrides)), test.want, test.name)
 	}
 }
 
@@ -36,8 +35,6 @@ func TestHas(t *testing.T) {
 	for path, want := range map[[2]string]bool{
 		{"platform", "vsphere"}: true, {"platform", "aws"}: false, {"networking", "networkType"}: true, {"networking", "ovnKubernetesConfig"}: false, {"fips", "x"}: false,
 	} {
-		if got := installcfg.Has(path[0], path[1]); got != want {
-			t.Errorf("%v: %v", path, got)
-		}
+		check.Equal(t, installcfg.Has(path[0], path[1]), want, path)
 	}
 }

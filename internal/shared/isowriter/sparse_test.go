@@ -5,18 +5,16 @@ import (
 	"compress/gzip"
 	"io"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestSparse(t *testing.T) {
 	s := Zeros(10)
 	s.Put(2, []byte("abcd"))
 	patched := s.With(Part{At: 4, Data: []byte("XY")}, Part{At: 9, Data: []byte("Z!")})
-	if got := string(s.Bytes()); got != "\x00\x00abcd\x00\x00\x00\x00" {
-		t.Errorf("original %q", got)
-	}
-	if got := string(patched.Bytes()); got != "\x00\x00abXY\x00\x00\x00Z!" {
-		t.Errorf("patched %q", got)
-	}
+	check.Equal(t, string(s.Bytes()), "\x00\x00abcd\x00\x00\x00\x00", "original")
+	check.Equal(t, string(patched.Bytes()), "\x00\x00abXY\x00\x00\x00Z!", "patched")
 	if s.Digest() == patched.Digest() {
 		t.Error("a patch leaves the digest")
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestWhatGivesNoAccess: an access that reaches no cluster is refused, and the error has no secret.
@@ -46,32 +48,19 @@ func TestWhatGivesNoAccess(t *testing.T) {
 func TestAccessIsWhole(t *testing.T) {
 	w, dir := newWay(t, "lab.example.com"), t.TempDir()
 	for name, text := range map[string]string{"ca.crt": w.ca, "tls/me.crt": w.cert, "tls/me.key": w.key} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	source, err := kubeconfig.Parse(filepath.Join(dir, "kubeconfig"), []byte(w.filled(`
+	source := must.Get(kubeconfig.Parse(filepath.Join(dir, "kubeconfig"), []byte(w.filled(`
 clusters: [{name: a, cluster: {server: '{server}', certificate-authority: ca.crt, proxy-url: 'http://proxy:3128'}}]
 users: [{name: b, user: {client-certificate: tls/me.crt, client-key: tls/me.key, tokenFile: token, exec: {command: bin/login, apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never}}}]
 contexts: [{name: c, context: {cluster: a, user: b, namespace: mine}}]
-`)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := source.Access()
-	if err != nil {
-		t.Fatal(err)
-	}
+`))))(t)
+	a := must.Get(source.Access())(t)
 	if name, domain := a.Name(); name != "lab" || domain != "example.com" {
 		t.Errorf("it is called %q of %q", name, domain)
 	}
-	merged, err := parse(t, "").Merge(nil, a, kubeconfig.Wish{Names: []string{"lab"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(parse(t, "").Merge(nil, a, kubeconfig.Wish{Names: []string{"lab"}}))(t)
 	text := string(merged.Text)
 	for _, want := range []string{
 		b64(w.ca), b64(w.cert), b64(w.key), "tokenFile: " + filepath.Join(dir, "token"), "command: " + filepath.Join(dir, "bin/login"), "proxy-url: http://proxy:3128", "namespace: mine",
@@ -96,9 +85,7 @@ func TestNameOfTheServer(t *testing.T) {
 	} {
 		w.server = server
 		name, domain := w.access(t, "").Name()
-		if got := name + "|" + domain; got != want {
-			t.Errorf("%s: %s, want %s", server, got, want)
-		}
+		check.Equal(t, name+"|"+domain, want, server)
 	}
 }
 
@@ -116,9 +103,7 @@ func TestSameCluster(t *testing.T) {
 		"itself": {lab, "1", true}, "renewed": {renewed, "1", true}, "rotated": {rotated, "", true}, "spelt otherwise": {plain, "", true}, "nobody says its id": {lab, "", true},
 		"another server": {other, "1", false}, "installed again": {again, "", false}, "another id": {lab, "2", false}, "the same id, all certificates new": {again, "1", true},
 	} {
-		if got := lab.access(t, "1").SameCluster(tt.way.access(t, tt.id)); got != tt.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		check.Equal(t, lab.access(t, "1").SameCluster(tt.way.access(t, tt.id)), tt.want, name)
 	}
 }
 
@@ -128,10 +113,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("it ends at %v, %v", got, has)
 	}
 	token := "clusters: [{name: a, cluster: {server: 'https://a'}}]\nusers: [{name: a, user: {token: " + secret + "}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
-	a, err := parse(t, token).Access()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(parse(t, token).Access())(t)
 	if _, has := a.Ends(); has {
 		t.Error("a token has an end")
 	}
@@ -153,9 +135,7 @@ func TestSelfContained(t *testing.T) {
 		if err := parse(t, text).SelfContained(); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%.60q: %q", text, got)
-		}
+		check.Equal(t, got, want, text)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
 )
 
@@ -56,8 +57,6 @@ func TestWhatKubectlTakes(t *testing.T) {
 		`{"kind":"Config","apiVersion":"v1","clusters":[{"name":"a","cluster":{"server":"https://a"}}]}`,
 		"clusters:\n- cluster:\n  name: empty\nusers:\n- name: nobody\n", "current-context: gone\n",
 	} {
-		if _, err := kubeconfig.Parse("config", []byte(text)); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
+		check.Do(t, check.Err(kubeconfig.Parse("config", []byte(text))), text)
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // ticking is a clock that only sleeping moves; each sleep calls then.
@@ -55,21 +57,14 @@ func using(name string) func(*kubeconfig.Config) ([]byte, error) {
 
 func mustWrite(t *testing.T, path, text string, mode fs.FileMode) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), mode))
+	must.Do(t, os.Chmod(path, mode))
 }
 
 // holds says what a file has and who may read it, and that nothing else lies beside it.
 func holds(t *testing.T, path, want string, beside ...string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("%s has %q, %v; not %q", path, text, err, want)
-	}
+	check.Contains(t, string(must.Get(os.ReadFile(path))(t)), want, path)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%s has the mode %v, %v", path, info.Mode(), err)
 	}
@@ -85,31 +80,21 @@ func TestEdit(t *testing.T) {
 	edit := func(path, name string) error {
 		return kubeconfig.Edit(t.Context(), &ticking{now: noon()}, path, using(name))
 	}
-	if err := edit(path, "a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, edit(path, "a"))
 	holds(t, path, "current-context: a\n")
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder has the mode %v, %v", info.Mode(), err)
 	}
 	mustWrite(t, path, "kind: Config\nnovelty: kept\n", 0o644)
-	if err := edit(path, "b"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, edit(path, "b"))
 	holds(t, path, "kind: Config\nnovelty: kept\ncurrent-context: b\n")
 
 	for link, target := range map[string]string{"second": "config", "first": filepath.Join(dir, "new", ".kube", "second")} {
-		if err := os.Symlink(target, filepath.Join(filepath.Dir(path), link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(target, filepath.Join(filepath.Dir(path), link)))
 	}
-	if err := edit(filepath.Join(filepath.Dir(path), "first"), "c"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, edit(filepath.Join(filepath.Dir(path), "first"), "c"))
 	holds(t, path, "novelty: kept\ncurrent-context: c\n", "first", "second")
-	if target, err := os.Readlink(filepath.Join(filepath.Dir(path), "first")); err != nil || filepath.Base(target) != "second" {
-		t.Errorf("the link leads to %q, %v", target, err)
-	}
+	check.Equal(t, filepath.Base(must.Get(os.Readlink(filepath.Join(filepath.Dir(path), "first")))(t)), "second", "the link leads to")
 }
 
 // TestEditLeavesAlone what is not to be changed, or cannot be: no byte, no date, no lock.
@@ -139,9 +124,7 @@ func TestEditLeavesAlone(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "no", "config")
-	if err := kubeconfig.Edit(t.Context(), &ticking{now: noon()}, missing, none); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, kubeconfig.Edit(t.Context(), &ticking{now: noon()}, missing, none))
 	if _, err := os.Stat(filepath.Dir(missing)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder was made for nothing: %v", err)
 	}
@@ -150,12 +133,8 @@ func TestEditLeavesAlone(t *testing.T) {
 // TestEditOfWhatIsNoFile refuses folders, and links to nothing.
 func TestEditOfWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink("nowhere", filepath.Join(dir, "dangling")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("round", filepath.Join(dir, "round")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
+	must.Do(t, os.Symlink("round", filepath.Join(dir, "round")))
 	for path, want := range map[string]string{".": "it is no regular file", "dangling": "it is a link to a file that is not there", "round": "EvalSymlinks: too many links"} {
 		err := kubeconfig.Edit(t.Context(), &ticking{now: noon()}, filepath.Join(dir, path), using("a"))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -178,13 +157,9 @@ func TestEditRespectsLocks(t *testing.T) {
 	holds(t, path, "kind: Config\n", "the lock")
 	waiting := &ticking{now: noon(), then: func() {
 		mustWrite(t, path, "kind: Config\nnovelty: written meanwhile\n", 0o600)
-		if err := os.Remove(path + ".lock"); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, os.Remove(path+".lock"))
 	}}
-	if err := kubeconfig.Edit(t.Context(), waiting, path, using("a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kubeconfig.Edit(t.Context(), waiting, path, using("a")))
 	holds(t, path, "novelty: written meanwhile\ncurrent-context: a\n")
 
 	mustWrite(t, path+".lock", "", 0o600)
@@ -200,18 +175,14 @@ func TestEditLocksBehindLinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config")
 	link := filepath.Join(t.TempDir(), "link")
 	mustWrite(t, path, "kind: Config\n", 0o600)
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(path, link))
 	for _, held := range []string{path, link} {
 		mustWrite(t, held+".lock", "", 0o600)
 		err := kubeconfig.Edit(t.Context(), &ticking{now: noon()}, link, using("a"))
 		if locked, is := errors.AsType[*kubeconfig.Locked](err); !is || locked.Lock != held+".lock" {
 			t.Errorf("got %v", err)
 		}
-		if err := os.Remove(held + ".lock"); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, os.Remove(held+".lock"))
 		for _, own := range []string{path, link} {
 			if _, err := os.Lstat(own + ".lock"); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a lock of its own stays: %v", err)
@@ -229,20 +200,14 @@ func TestEditSideBySide(t *testing.T) {
 		name := fmt.Sprint("lab-", i)
 		access := newWay(t, name+".example.com").access(t, "")
 		group.Go(func() {
-			err := kubeconfig.Edit(t.Context(), standing{}, path, func(have *kubeconfig.Config) ([]byte, error) {
+			check.Do(t, kubeconfig.Edit(t.Context(), standing{}, path, func(have *kubeconfig.Config) ([]byte, error) {
 				merged, err := have.Merge(nil, access, kubeconfig.Wish{Names: []string{name}})
 				return merged.Text, err
-			})
-			if err != nil {
-				t.Error(err)
-			}
+			}))
 		})
 	}
 	group.Wait()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	entries := generic(t, string(text))
 	for i := range most {
 		if entries[fmt.Sprint("contexts/lab-", i)] == nil {
@@ -264,17 +229,10 @@ func TestEditKeepsTheOwner(t *testing.T) {
 		}
 		return
 	}
-	if err := os.Chown(path, 12345, 54321); err != nil {
-		t.Fatal(err)
-	}
-	if err := edit(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chown(path, 12345, 54321))
+	must.Do(t, edit())
 	holds(t, path, "current-context: a\n")
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if is := info.Sys().(*syscall.Stat_t); is.Uid != 12345 || is.Gid != 54321 {
 		t.Errorf("it belongs to %d:%d now", is.Uid, is.Gid)
 	}
@@ -283,9 +241,7 @@ func TestEditKeepsTheOwner(t *testing.T) {
 // TestEditOfAPipe does not wait for anybody to write into it.
 func TestEditOfAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path, 0o600))
 	if err := kubeconfig.Edit(t.Context(), &ticking{now: noon()}, path, using("a")); err == nil || err.Error() != "it is no regular file" {
 		t.Errorf("got %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
@@ -24,23 +25,11 @@ func noon() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) }
 // certificate is one of a name that ends at some time, with its key, as PEM.
 func certificate(t testing.TB, name string, ends time.Time) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<60))
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	serial := must.Get(rand.Int(rand.Reader, big.NewInt(1<<60)))(t)
 	template := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: name}, NotBefore: ends.AddDate(-10, 0, 0), NotAfter: ends}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalECPrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+	secret := must.Get(x509.MarshalECPrivateKey(private))(t)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}))
 }
 
@@ -95,10 +84,7 @@ users:
 // access is what a text in the way of the installer gives, for the cluster of an id.
 func (w way) access(t testing.TB, id string) kubeconfig.Access {
 	t.Helper()
-	a, err := parse(t, w.filled(installed)).Access()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(parse(t, w.filled(installed)).Access())(t)
 	a.ID = id
 	return a
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // mergeCase is a kubeconfig that there is, and what becomes of the cluster lab that is merged
@@ -234,17 +236,12 @@ func TestMergeReadsFilesThatAreThere(t *testing.T) {
 	lab := newWay(t, "lab.example.com")
 	dir := t.TempDir()
 	for name, text := range map[string]string{"ca.crt": lab.ca, "me.crt": lab.cert, "me.key": lab.key} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	byPath := lab.filled("clusters: [{name: lab, cluster: {server: '{server}', certificate-authority: ca.crt}}]\n" +
 		"users: [{name: lab, user: {client-certificate: me.crt, client-key: me.key}}]\n" + mergedContext)
 	for folder, want := range map[string]kubeconfig.Done{dir: kubeconfig.Unchanged, t.TempDir(): kubeconfig.Overwritten} {
-		there, err := kubeconfig.Parse(filepath.Join(folder, "config"), []byte(byPath))
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := must.Get(kubeconfig.Parse(filepath.Join(folder, "config"), []byte(byPath)))(t)
 		merged, err := there.Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Overwrite: true})
 		if err != nil || merged.Done != want || strings.Contains(string(merged.Text), "me.key") {
 			t.Errorf("it is %s, %v\n%s", merged.Done, err, merged.Text)
@@ -313,18 +310,13 @@ func keeps(t testing.TB, before, after, name string) {
 func TestMergeKeepsHowItIsWritten(t *testing.T) {
 	lab := newWay(t, "lab.example.com")
 	there := "# head\n\napiVersion: v1\nkind: Config\nclusters:\n# first\n- cluster:\n    server: https://a # here\n    odd: yes\n  name: a\ncontexts: []\ncurrent-context: \"\"\nusers: []\n# tail\n"
-	merged, err := parse(t, there).Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Use: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(parse(t, there).Merge(nil, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab"}, Use: true}))(t)
 	marked := "extensions:\n    - extension:\n        id: \"1\"\n        server: {server}\n      name: oaictl.io/cluster\n"
 	want := lab.filled("# head\n\napiVersion: v1\nkind: Config\nclusters:\n# first\n- cluster:\n    server: https://a # here\n    odd: yes\n  name: a\n" +
 		"- cluster:\n    certificate-authority-data: {ca}\n    " + marked + "    server: {server}\n  name: lab\n" +
 		"contexts:\n- context:\n    cluster: lab\n    " + marked + "    user: lab\n  name: lab\ncurrent-context: lab\n" +
 		"users:\n- name: lab\n  user:\n    client-certificate-data: {cert}\n    client-key-data: {key}\n    " + marked + "# tail\n")
-	if diff := cmp.Diff(want, string(merged.Text)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, string(merged.Text))
 }
 
 // TestMergeRefusesWhatHangsTogether changes nothing where that would change something else,
@@ -386,9 +378,7 @@ func TestPlace(t *testing.T) {
 		for _, text := range tt.files {
 			files = append(files, parse(t, text))
 		}
-		if got := kubeconfig.Place(files, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab", "lab.example.com"}}, len(files)-1); got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
-		}
+		check.Equal(t, kubeconfig.Place(files, lab.access(t, "1"), kubeconfig.Wish{Names: []string{"lab", "lab.example.com"}}, len(files)-1), tt.want, name)
 	}
 }
 

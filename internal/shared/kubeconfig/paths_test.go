@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 const relative = `apiVersion: v1
@@ -22,67 +25,33 @@ users:
 // TestAnywhere: paths go from where the kubeconfig lies, as for kubectl.
 func TestAnywhere(t *testing.T) {
 	dir := t.TempDir()
-	c, err := Parse(filepath.Join(dir, "kubeconfig"), []byte(relative))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := c.Anywhere()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := clientcmd.Load(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Parse(filepath.Join(dir, "kubeconfig"), []byte(relative)))(t)
+	text := must.Get(c.Anywhere())(t)
+	got := must.Get(clientcmd.Load(text))(t)
 	for want, path := range map[string]string{
 		filepath.Join(dir, "pki", "ca.crt"):       got.Clusters["c"].CertificateAuthority,
 		filepath.Join(filepath.Dir(dir), "token"): got.AuthInfos["u"].TokenFile,
 		filepath.Join(dir, "login"):               got.AuthInfos["v"].Exec.Command,
 	} {
-		if path != want {
-			t.Errorf("%s is not %s", path, want)
-		}
+		check.Equal(t, path, want)
 	}
 	whole := strings.NewReplacer("pki/ca.crt", "/ca.crt", "../token", "/token", "./login", "login").Replace(relative)
-	if c, err = Parse("kubeconfig", []byte(whole)); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := c.Anywhere(); err != nil || string(text) != whole {
-		t.Errorf("one without relative paths is written anew: %v\n%s", err, text)
-	}
+	c = must.Get(Parse("kubeconfig", []byte(whole)))(t)
+	check.Equal(t, string(must.Get(c.Anywhere())(t)), whole, "one without relative paths is written anew")
 }
 
 // TestKept: what is kept elsewhere names no file of certificates, and has no other context.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "pki"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "pki", "ca.crt"), []byte("the CA"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Parse(filepath.Join(dir, "kubeconfig"), []byte(strings.Replace(relative, "tokenFile: ../token", "token: secret", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := c.Kept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := Parse("kept", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "pki"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "pki", "ca.crt"), []byte("the CA"), 0o600))
+	c := must.Get(Parse(filepath.Join(dir, "kubeconfig"), []byte(strings.Replace(relative, "tokenFile: ../token", "token: secret", 1))))(t)
+	text := must.Get(c.Kept())(t)
+	kept := must.Get(Parse("kept", text))(t)
 	if err := kept.SelfContained(); err != nil || len(kept.api.Contexts) != 1 || string(kept.api.Clusters["c"].CertificateAuthorityData) != "the CA" || kept.api.AuthInfos["u"].Token != "secret" {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if again, err := kept.Kept(); err != nil || string(again) != string(text) {
-		t.Errorf("kept once more it is another: %v\n%s", err, again)
-	}
-	if err := os.Remove(filepath.Join(dir, "pki", "ca.crt")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Kept(); err == nil || !strings.Contains(err.Error(), "its certificate-authority cannot be read") {
-		t.Errorf("without its CA: %v", err)
-	}
+	check.Equal(t, string(must.Get(kept.Kept())(t)), string(text), "kept once more it is another")
+	must.Do(t, os.Remove(filepath.Join(dir, "pki", "ca.crt")))
+	check.Says(t, check.Err(c.Kept()), "its certificate-authority cannot be read", "without its CA")
 }

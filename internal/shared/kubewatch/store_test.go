@@ -3,7 +3,6 @@ package kubewatch_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/klog/v2"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 type store struct {
@@ -71,32 +72,22 @@ func TestReadYourWrites(t *testing.T) {
 		}, []string{"newest"}},
 	} {
 		s := newStore()
-		if err := s.Replace([]any{configMap("a", 4, "old")}, "8"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace([]any{configMap("a", 4, "old")}, "8"))
 		s.Write(configMap("a", 10, "written"))
-		if err := test.events(s); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.All(); !slices.Equal(got, test.want) {
-			t.Errorf("%s: got %q, want %q", name, got, test.want)
-		}
+		must.Do(t, test.events(s))
+		check.Slice(t, s.All(), test.want, name)
 	}
 }
 
 // TestRestoredServer: an API server that is restored from a backup counts from an earlier version.
 func TestRestoredServer(t *testing.T) {
 	s := newStore()
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		s.Replace([]any{configMap("a", 90, "a"), configMap("b", 91, "b")}, "100"),
 		s.Replace([]any{configMap("a", 40, "restored")}, "50"), s.Update(configMap("a", 51, "now")),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	s.Write(configMap("c", 52, "c"))
-	if got, want := s.All(), []string{"now", "c"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	check.Slice(t, s.All(), []string{"now", "c"})
 }
 
 // TestChanges: a version with the same value is no change.
@@ -166,16 +157,12 @@ func TestFollow(t *testing.T) {
 			t.Errorf("waited: %v", err)
 		}
 		api.lists <- answer{version: 1}
-		if err := errors.Join(s.Wait(t.Context()), s.Failing()); err != nil {
-			t.Errorf("once it answers: %v", err)
-		}
+		check.Do(t, errors.Join(s.Wait(t.Context()), s.Failing()), "once it answers")
 		api.watches <- answer{}
 		w := <-api.begun
 		w.Modify(configMap("a", 100, "watched"))
 		synctest.Wait()
-		if got := s.Get("a"); got != "watched" {
-			t.Errorf("got %q", got)
-		}
+		check.Equal(t, s.Get("a"), "watched")
 		w.Stop()
 		api.watches <- answer{err: apierrors.NewResourceExpired("too old")}
 		api.lists <- answer{version: 200}

@@ -3,6 +3,8 @@ package names
 import (
 	"fmt"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestFew(t *testing.T) {
@@ -19,8 +21,6 @@ func TestFew(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{"": "''", "lab/auth": "lab/auth", "the lab": "'the lab'", "it's": `'it'\''s'`, "$1": "'$1'", "plain-1.yaml": "plain-1.yaml", "jsonpath={.a}": "'jsonpath={.a}'"} {
-		if got := Quoted(word); got != want {
-			t.Errorf("%q: %s", word, got)
-		}
+		check.Equal(t, Quoted(word), want, word)
 	}
 }

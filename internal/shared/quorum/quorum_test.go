@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -46,9 +47,7 @@ func TestByOperator(t *testing.T) {
 		"how many were installed unknown": {&model.Etcd{ByMachines: true}, 5, false},
 		"nothing is known":                {nil, 5, false},
 	} {
-		if got := quorum.ByOperator(test.etcd, test.stay); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
+		check.Equal(t, quorum.ByOperator(test.etcd, test.stay), test.want, name)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestMembersAndTheirNodes(t *testing.T) {
 	}
 	remove := func(want string) {
 		t.Helper()
-		if got := quorum.Remove(s, "cp-0", "a").String(); got != "oc -n openshift-etcd rsh etcd-"+want+" etcdctl member remove a" {
-			t.Errorf("it is removed by %s", got)
-		}
+		check.Equal(t, quorum.Remove(s, "cp-0", "a").String(), "oc -n openshift-etcd rsh etcd-"+want+" etcdctl member remove a", "it is removed by")
 	}
 	remove("cp-1")
 	s.Etcd.Unhealthy = []string{"cp-1"}
@@ -96,8 +93,6 @@ func TestTrouble(t *testing.T) {
 		"is cordoned":      {Ready: true, Cordoned: true},
 		"is being deleted": {Deleting: true},
 	} {
-		if got := quorum.Trouble(&n); got != want {
-			t.Errorf("%+v: %q, want %q", n, got, want)
-		}
+		check.Equal(t, quorum.Trouble(&n), want, n)
 	}
 }

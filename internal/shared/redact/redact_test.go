@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestText(t *testing.T) {
@@ -27,9 +29,7 @@ func TestText(t *testing.T) {
 		"the host name localhost is forbidden":                  "the host name localhost is forbidden",
 		"basic setup":                                           "basic setup",
 	} {
-		if got := Text(text); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, Text(text), want)
 	}
 }
 
@@ -41,13 +41,9 @@ func TestThese(t *testing.T) {
 		`{"message":"op/q+e\"1= is unknown"}`: `{"message":"[redacted] is unknown"}`,
 		"in short":                            "in short",
 	} {
-		if got := hide(text); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, hide(text), want)
 	}
-	if got := These()("as it is"); got != "as it is" {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, These()("as it is"), "as it is")
 }
 
 func TestError(t *testing.T) {
@@ -56,9 +52,7 @@ func TestError(t *testing.T) {
 		"stopped: connection refused":          errors.New("stopped: connection refused"),
 		"proxy https://[redacted]@proxy:3128/": fmt.Errorf("get image: %w", &url.Error{Op: "Get", URL: "https://h/x", Err: errors.New("proxy https://u:p@proxy:3128/")}),
 	} {
-		if got := Error(err); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, Error(err), want)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -72,14 +74,9 @@ func newDesk(t *testing.T, start func(*httptest.Server)) *desk {
 		start(s)
 		t.Cleanup(s.Close)
 	}
-	tag, err := name.ParseReference("images.example.com/ocp/release:1", name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tag := must.Get(name.ParseReference("images.example.com/ocp/release:1", name.Insecure))(t)
 	// The image is written past the login.
-	if err := remote.Write(tag, made{arch: "amd64", label: "4.20.33"}.image(t), remote.WithTransport(into{images})); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, remote.Write(tag, made{arch: "amd64", label: "4.20.33"}.image(t), remote.WithTransport(into{images})))
 	return d
 }
 
@@ -179,17 +176,12 @@ func TestPartsElsewhere(t *testing.T) {
 	t.Cleanup(storage.Close)
 	of.storage = otherName(storage)
 	o := Options{Clock: &patient{}, PullSecret: login(hostOf(of.registry)), Registries: []Registry{{Prefix: hostOf(of.registry), Insecure: true}}}
-	got, err := Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o)
-	if err != nil || got.Version != "4.20.33" {
-		t.Errorf("%+v, %v", got, err)
-	}
+	check.Equal(t, must.Get(Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o))(t).Version, "4.20.33")
 	said := seen.all()
 	if !strings.Contains(said, blobs) || strings.Contains(said, "Bearer") || strings.Contains(said, "Basic") {
 		t.Errorf("storage was asked for %q", said)
 	}
-	if said := of.asked.all(); !strings.Contains(said, "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password))) {
-		t.Errorf("the login was not used: %q", said)
-	}
+	check.Contains(t, of.asked.all(), "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)), "the login was not used")
 }
 
 // TestAllConnectionsAreDialledByTheOptions: also those for a token, and for parts of an image that are elsewhere. What
@@ -209,9 +201,7 @@ func TestAllConnectionsAreDialledByTheOptions(t *testing.T) {
 	read := func(what, says string) {
 		t.Helper()
 		_, err := Read(t.Context(), hostOf(of.registry)+"/ocp/release:1", o)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", what, err)
-		}
+		check.Says(t, err, says, what)
 		if said := other.asked.all(); said != "" {
 			t.Errorf("%s: asked is %s", what, said)
 		}

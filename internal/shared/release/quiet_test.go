@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestQuietErrors: of what a registry, or where it sends, has said, errors for others show the status and the standard code.
@@ -113,9 +115,7 @@ func TestBoundsOfTexts(t *testing.T) {
 	}
 	mirrors := []Registry{{Prefix: "registry.example.com", Blocked: true, Mirrors: []Mirror{{Location: "127.0.0.1:1/" + strings.Repeat("a", 200<<10)}}}}
 	_, err = Read(t.Context(), "registry.example.com/ocp/release:1", Options{Clock: &patient{}, Registries: mirrors})
-	if err == nil || !strings.Contains(err.Error(), "at most 512 bytes") {
-		t.Errorf("a long mirror: %.600v", err)
-	}
+	check.Says(t, err, "at most 512 bytes", "a long mirror")
 	mirrors[0].Mirrors = nil
 	for i := range 100 {
 		mirrors[0].Mirrors = append(mirrors[0].Mirrors, Mirror{Location: fmt.Sprintf("127.0.0.1:1/mirror-%d", i)})

@@ -18,6 +18,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -48,10 +50,7 @@ func TestReadKindsOfImage(t *testing.T) {
 			shelf.put(t, "openshift/release:one", image)
 			tt.want.Digest = digestOf(t, image)
 			for _, ref := range []string{shelf.host() + "/openshift/release:one", shelf.host() + "/openshift/release@" + tt.want.Digest} {
-				got, err := Read(t.Context(), ref, Options{PullSecret: login(shelf.host()), CA: shelf.ca(), Clock: &patient{}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(Read(t.Context(), ref, Options{PullSecret: login(shelf.host()), CA: shelf.ca(), Clock: &patient{}}))(t)
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", ref, diff)
 				}
@@ -90,10 +89,7 @@ func TestReadKubernetes(t *testing.T) {
 			for _, asked := range []bool{false, true} {
 				o.Kubernetes = asked
 				shelf.parts.Store(0)
-				got, err := Read(t.Context(), shelf.host()+"/openshift/release:one", o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(Read(t.Context(), shelf.host()+"/openshift/release:one", o))(t)
 				want := Info{Version: "4.20.33", Arch: []string{"x86_64"}, Digest: got.Digest}
 				if asked {
 					want.Kubernetes = tt.want
@@ -124,10 +120,7 @@ func TestReadArchitecturesOfAList(t *testing.T) {
 		"several": {several, []string{"arm64", "ppc64le", "x86_64"}, "multi"},
 		"one":     {one, []string{"arm64"}, "arm64"},
 	} {
-		got, err := Read(t.Context(), shelf.host()+"/openshift/release:"+tag, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Read(t.Context(), shelf.host()+"/openshift/release:"+tag, o))(t)
 		if diff := cmp.Diff(Info{Version: "4.20.33", Arch: want.arch, Digest: digestOf(t, want.index)}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tag, diff)
 		}
@@ -165,18 +158,10 @@ func TestReadFromMirrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			source.asked.Store(0)
 			mirror.asked.Store(0)
-			registries, err := ParseRegistries([]byte(tt.conf))
-			if err != nil {
-				t.Fatal(err)
-			}
+			registries := must.Get(ParseRegistries([]byte(tt.conf)))(t)
 			o := Options{PullSecret: login(source.host(), mirror.host()), CA: both, Registries: registries, Mirror: tt.mirror, Clock: &patient{}}
-			got, err := Read(t.Context(), source.host()+tt.ref, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Version != tt.version {
-				t.Errorf("version %s, want %s", got.Version, tt.version)
-			}
+			got := must.Get(Read(t.Context(), source.host()+tt.ref, o))(t)
+			check.Equal(t, got.Version, tt.version, "version")
 			for _, s := range []*shelf{source, mirror} {
 				if asked := s.asked.Load() > 0; asked != (s == tt.asked) {
 					t.Errorf("%s was asked: %v", s.host(), asked)
@@ -332,9 +317,7 @@ case "$verb" in
 *) echo '{"digest":"sha256:one","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33"},"displayVersions":{"kubernetes":{"Version":"1.33.5","DisplayName":""}}}' ;;
 esac
 `
-	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(oc, []byte(script), 0o700))
 	t.Setenv("TMPDIR", t.TempDir()) // where no other test leaves anything
 	secret := login("127.0.0.1:1")
 	o := Options{PullSecret: secret, OC: oc, Clock: &patient{}, Kubernetes: true}
@@ -342,10 +325,7 @@ esac
 		"127.0.0.1:1/ocp/release:one":   {Version: "4.20.33", Arch: []string{"x86_64"}, Digest: "sha256:one", Kubernetes: "1.33.5"},
 		"127.0.0.1:1/ocp/release:multi": {Version: "4.20.33", Arch: []string{"arm64", "x86_64"}, Digest: "sha256:list"},
 	} {
-		got, err := Read(t.Context(), ref, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Read(t.Context(), ref, o))(t)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", ref, diff)
 		}
@@ -354,14 +334,8 @@ esac
 	if err == nil || !strings.Contains(err.Error(), "no such release") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v; want what oc and what the registry said", err)
 	}
-	seen, err := os.ReadFile(oc + ".seen")
-	if err != nil || string(seen) != secret.Reveal() {
-		t.Errorf("oc was shown another pull secret (%v)", err)
-	}
-	log, err := os.ReadFile(oc + ".log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(oc+".seen"))(t)), secret.Reveal(), "oc was shown another pull secret")
+	log := must.Get(os.ReadFile(oc + ".log"))(t)
 	for line := range strings.Lines(string(log)) {
 		if strings.Contains(line, "auths") || strings.Contains(line, password) {
 			t.Errorf("the arguments hold the secret: %s", line)
@@ -382,15 +356,11 @@ func TestOCTrustsWhatWeTrust(t *testing.T) {
 	oc := filepath.Join(t.TempDir(), "oc")
 	script := "#!/bin/sh\necho \"$SSL_CERT_DIR\" >\"$0.folders\"\ncat \"${SSL_CERT_DIR%%:*}\"/* >\"$0.ca\"\n" +
 		`echo '{"digest":"sha256:one","config":{"architecture":"amd64"},"metadata":{"version":"4.20.33"}}'` + "\n"
-	if err := os.WriteFile(oc, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(oc, []byte(script), 0o700))
 	ca := newShelf(t, false).ca()
 	for own, want := range map[string]string{"": certificateFolders, "/own/certs": "/own/certs"} {
 		t.Setenv("SSL_CERT_DIR", own)
-		if _, err := Read(t.Context(), "127.0.0.1:1/ocp/release:one", Options{CA: ca, OC: oc, Clock: &patient{}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Read(t.Context(), "127.0.0.1:1/ocp/release:one", Options{CA: ca, OC: oc, Clock: &patient{}}))(t)
 		shown, err := os.ReadFile(oc + ".ca")
 		if err != nil || !bytes.Equal(shown, ca) {
 			t.Errorf("oc trusts %q (%v)", shown, err)
@@ -405,15 +375,11 @@ func TestOCTrustsWhatWeTrust(t *testing.T) {
 // TestOCIsNotWaitedForForever has oc hang in a program that it has started.
 func TestOCIsNotWaitedForForever(t *testing.T) {
 	oc := filepath.Join(t.TempDir(), "oc")
-	if err := os.WriteFile(oc, []byte("#!/bin/sh\nsleep 20\necho '{}'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(oc, []byte("#!/bin/sh\nsleep 20\necho '{}'\n"), 0o700))
 	call := &ocCall{program: oc, wait: 50 * time.Millisecond}
 	began := time.Now()
 	_, err := call.describe(t.Context(), source{image: "quay.io/ocp/release:1"})
-	if err == nil || !strings.Contains(err.Error(), "not answered within 50ms") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "not answered within 50ms")
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -424,9 +390,7 @@ func TestOCIsNotWaitedForForever(t *testing.T) {
 func TestPlainKeepsSignaturesBack(t *testing.T) {
 	cause := &url.Error{Op: "Get", URL: "https://store.example.com/layer?signature=" + password, Err: errors.New("connection refused")}
 	got := plain(fmt.Errorf("quay.io/ocp/release:1: %w", cause))
-	if want := `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	check.Equal(t, got, `quay.io/ocp/release:1: Get "https://store.example.com/layer": connection refused`)
 }
 
 // FuzzFiles reads layers of any content: what they say of a release is returned, or refused.
@@ -437,10 +401,7 @@ func FuzzFiles(f *testing.F) {
 		{imagesFile: `{"spec":{"tags":[{"annotations":null},null]}}`},
 		{"etc/motd": "hello"},
 	} {
-		layer, err := io.ReadAll(archive(files))
-		if err != nil {
-			f.Fatal(err)
-		}
+		layer := must.Get(io.ReadAll(archive(files)))(f)
 		f.Add(layer)
 		f.Add(layer[:len(layer)/2])
 	}

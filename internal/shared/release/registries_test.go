@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,10 +45,7 @@ prefix = "*.internal.example.com"
 prefix = "old.example.com"
 location = "new.example.com/moved"
 `
-	registries, err := ParseRegistries([]byte(conf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	registries := must.Get(ParseRegistries([]byte(conf)))(t)
 	tests := []struct {
 		ref  string
 		want []string
@@ -62,14 +61,8 @@ location = "new.example.com/moved"
 		{"else.example.com/app:1", []string{"else.example.com/app:1"}},
 	}
 	for _, tt := range tests {
-		ref, err := name.ParseReference(tt.ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		places, err := sourcesOf(ref, Options{Registries: registries})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ref := must.Get(name.ParseReference(tt.ref))(t)
+		places := must.Get(sourcesOf(ref, Options{Registries: registries}))(t)
 		var got []string
 		for _, at := range places {
 			got = append(got, at.image)
@@ -91,30 +84,16 @@ func TestParseRegistriesRefuses(t *testing.T) {
 		"[[registry]]\nlocation='a.b'\n[[registry.mirror]]\ninsecure=true":                            "has no location",
 		"[[registry]]\nlocation='a.b'\n[[registry.mirror]]\nlocation='c.d'\npull-from-mirror='never'": "pull-from-mirror",
 	} {
-		if _, err := ParseRegistries([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v; want %q", text, err, want)
-		}
+		check.Says(t, check.Err(ParseRegistries([]byte(text))), want, text)
 	}
 }
 
 func TestLoginsTakeTheLongestPath(t *testing.T) {
-	all, err := readLogins(spec.NewSecret(`{"auths":{"https://quay.io/v1/":{"username":"a","password":"1"},"quay.io/ocp":{"auth":"Yjoy"},"r.io:5000":{"identitytoken":"t"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(readLogins(spec.NewSecret(`{"auths":{"https://quay.io/v1/":{"username":"a","password":"1"},"quay.io/ocp":{"auth":"Yjoy"},"r.io:5000":{"identitytoken":"t"}}}`)))(t)
 	for repository, want := range map[string]string{"quay.io/ocp/release": "b", "quay.io/ocp": "b", "quay.io/ocpx": "a", "quay.io/x/ocp": "a", "r.io:5000/xyz": "", "r.io/xyz": ""} {
-		target, err := name.NewRepository(repository)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := all.Resolve(target)
-		if err != nil {
-			t.Fatal(err)
-		}
-		login, err := found.Authorization()
-		if err != nil {
-			t.Fatal(err)
-		}
+		target := must.Get(name.NewRepository(repository))(t)
+		found := must.Get(all.Resolve(target))(t)
+		login := must.Get(found.Authorization())(t)
 		if login.Username != want || repository == "r.io:5000/xyz" != (login.IdentityToken == "t") {
 			t.Errorf("%s is read as %q", repository, login.Username)
 		}
@@ -125,10 +104,7 @@ func FuzzParseRegistries(f *testing.F) {
 	f.Add([]byte("[[registry]]\nprefix='*.b'\n[[registry.mirror]]\nlocation='c.d'\n"))
 	f.Add([]byte("[[registry]]\nlocation='quay.io/a'\nblocked=true\n"))
 	f.Add([]byte("[[registrY.0]]0"))
-	ref, err := name.ParseReference("a.b/c/d:1")
-	if err != nil {
-		f.Fatal(err)
-	}
+	ref := must.Get(name.ParseReference("a.b/c/d:1"))(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		registries, err := ParseRegistries(data)
 		if err != nil {
@@ -143,17 +119,12 @@ func FuzzParseRegistries(f *testing.F) {
 func FuzzReadLogins(f *testing.F) {
 	f.Add(`{"auths":{"quay.io":{"auth":"Yjoy"}}}`)
 	f.Add(`{"auths":{"":{"auth":"Og=="}}}`)
-	target, err := name.NewRepository("a.b/c/d")
-	if err != nil {
-		f.Fatal(err)
-	}
+	target := must.Get(name.NewRepository("a.b/c/d"))(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		all, err := readLogins(spec.NewSecret(text))
 		if err != nil {
 			return
 		}
-		if _, err := all.Resolve(target); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, check.Err(all.Resolve(target)))
 	})
 }

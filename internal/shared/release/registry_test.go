@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -128,23 +129,13 @@ type made struct {
 
 func (m made) image(t *testing.T) v1.Image {
 	t.Helper()
-	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: m.arch, OS: "linux"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(mutate.ConfigFile(empty.Image, &v1.ConfigFile{Architecture: m.arch, OS: "linux"}))(t)
 	if m.label != "" {
-		if image, err = mutate.Config(image, v1.Config{Labels: map[string]string{"io.openshift.release": m.label}}); err != nil {
-			t.Fatal(err)
-		}
+		image = must.Get(mutate.Config(image, v1.Config{Labels: map[string]string{"io.openshift.release": m.label}}))(t)
 	}
 	for _, files := range m.files {
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(archive(files)), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if image, err = mutate.AppendLayers(image, layer); err != nil {
-			t.Fatal(err)
-		}
+		layer := must.Get(tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(archive(files)), nil }))(t)
+		image = must.Get(mutate.AppendLayers(image, layer))(t)
 	}
 	return image
 }
@@ -173,9 +164,6 @@ func list(t *testing.T, images ...made) v1.ImageIndex {
 
 func digestOf(t *testing.T, what interface{ Digest() (v1.Hash, error) }) string {
 	t.Helper()
-	digest, err := what.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	digest := must.Get(what.Digest())(t)
 	return digest.String()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -105,8 +106,6 @@ func TestNoOperators(t *testing.T) {
 	} {
 		c := &spec.Cluster{}
 		c.Spec.Operators = operators
-		if got := OfCluster(c)[model.SettingOperators]; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		check.Equal(t, OfCluster(c)[model.SettingOperators], want)
 	}
 }

@@ -3,6 +3,7 @@ package statuses_test
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -15,7 +16,5 @@ func TestRoles(t *testing.T) {
 			t.Errorf("%s is %s to the service, and comes back as %s", role, statuses.RoleWord(role), got)
 		}
 	}
-	if got := statuses.Host("glowing"); got != model.HostUnknown {
-		t.Errorf("got %s", got)
-	}
+	check.Equal(t, statuses.Host("glowing"), model.HostUnknown)
 }

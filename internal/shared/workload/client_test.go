@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
 
@@ -36,12 +38,8 @@ func TestConnect(t *testing.T) {
 		t.Errorf("%v after %d requests of %s, which may take %s", err, seen, c.Host, c.HTTP.Timeout)
 	}
 	options.Config = workload.Connector{}.Config
-	if c, err = workload.Connect(data, options); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Core.Nodes().Get(t.Context(), "a", metav1.GetOptions{}); err == nil || !strings.Contains(err.Error(), "--allow-endpoint") {
-		t.Errorf("of an address that is refused: %v", err)
-	}
+	c = must.Get(workload.Connect(data, options))(t)
+	check.Says(t, check.Err(c.Core.Nodes().Get(t.Context(), "a", metav1.GetOptions{})), "--allow-endpoint", "of an address that is refused")
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -53,11 +51,7 @@ func TestClientsAreKept(t *testing.T) {
 	var kept workload.Clients
 	cluster := types.NamespacedName{Namespace: "ns", Name: "lab"}
 	get := func(server string) *workload.Client {
-		c, err := kept.Get(cluster, kubeconfigOf(server, "", nil), workload.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+		return must.Get(kept.Get(cluster, kubeconfigOf(server, "", nil), workload.Options{}))(t)
 	}
 	first := get("https://a")
 	if get("https://a") != first || get("https://b") == first {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
 
@@ -48,15 +49,9 @@ func TestURLsOfUsers(t *testing.T) {
 		{name: "refused", path: "/refuses", connector: allowed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			client, err := tc.connector.Client(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := must.Get(tc.connector.Client(nil))(t)
 			defer client.CloseIdleConnections()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+tc.path, nil))(t)
 			answer, err := client.Do(request)
 			if tc.says != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.says) {
@@ -98,10 +93,7 @@ func TestURLsShowNoAnswers(t *testing.T) {
 		"an early ending": "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + word,
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 			defer func() { _ = listener.Close() }()
 			go func() {
 				for {
@@ -114,15 +106,9 @@ func TestURLsShowNoAnswers(t *testing.T) {
 					_ = connection.Close()
 				}
 			}()
-			client, err := workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}.Client(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := must.Get(workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}.Client(nil))(t)
 			defer client.CloseIdleConnections()
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String(), nil))(t)
 			response, err := client.Do(request)
 			if err == nil {
 				_, err = io.ReadAll(response.Body)

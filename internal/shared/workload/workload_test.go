@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 )
 
@@ -54,16 +56,12 @@ clusters: [{name: a, cluster: {server: "https://192.0.2.1:6443", insecure-skip-t
 		"by https":       kubeconfigOf("http://192.0.2.1:8080", "", nil),
 		"may have 65536": append(kubeconfigOf("https://192.0.2.1:6443", "", nil), "\n#"+strings.Repeat("x", 64<<10)...),
 	} {
-		if err := workload.Check(data); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", says, err)
-		}
+		check.Says(t, workload.Check(data), says)
 		if config, err := local().Config(data); config != nil || err == nil {
 			t.Errorf("%s is used", says)
 		}
 	}
-	if err := workload.Check(kubeconfigOf("https://api.lab.example.com:6443", "", nil)); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, workload.Check(kubeconfigOf("https://api.lab.example.com:6443", "", nil)))
 }
 
 // TestAddresses: loopback, link-local, unspecified and metadata addresses are not dialled, however they are written, and
@@ -87,14 +85,8 @@ func TestAddresses(t *testing.T) {
 	}
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	at := strings.TrimPrefix(server.URL, "https://")
-	config, err := local().Config(kubeconfigOf(server.URL, "", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	connection, err := config.Dial(t.Context(), "tcp", at)
-	if err != nil {
-		t.Fatalf("an allowed address: %v", err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", nil)))(t)
+	connection := must.Get(config.Dial(t.Context(), "tcp", at))(t, "an allowed address")
 	_ = connection.Close()
 }
 
@@ -105,19 +97,10 @@ func TestRedirects(t *testing.T) {
 	t.Cleanup(inner.Close)
 	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		outer, ca := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/elsewhere", code) })
-		config, err := local().Config(kubeconfigOf(outer.URL, "", ca))
-		if err != nil {
-			t.Fatal(err)
-		}
-		over, err := rest.HTTPClientFor(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Get(local().Config(kubeconfigOf(outer.URL, "", ca)))(t)
+		over := must.Get(rest.HTTPClientFor(config))(t)
 		for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodPatch} {
-			request, err := http.NewRequestWithContext(t.Context(), method, outer.URL+"/api/v1/nodes/a", strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must.Get(http.NewRequestWithContext(t.Context(), method, outer.URL+"/api/v1/nodes/a", strings.NewReader("{}")))(t)
 			response, err := over.Do(request)
 			if err == nil {
 				_ = response.Body.Close()
@@ -148,19 +131,11 @@ func TestEndlessAnswers(t *testing.T) {
 		_, _ = io.WriteString(packed, `"}`)
 		_ = packed.Close()
 	})
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.New(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.List(t.Context(), &corev1.NodeList{}); err == nil || !strings.Contains(err.Error(), "it answers with more than 32 MiB") {
-		t.Errorf("the list: %.200v", err)
-	}
+	c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
+	check.Says(t, c.List(t.Context(), &corev1.NodeList{}), "it answers with more than 32 MiB", "the list")
 }
 
 // TestAnswersThatGrow: of an answer that is small, and large once it is an object of Go, no more is read than a large cluster has.
@@ -196,17 +171,10 @@ func TestAnswersThatGrow(t *testing.T) {
 // nodesOf is a client for the nodes of a server.
 func nodesOf(t *testing.T, url string, ca []byte) client.WithWatch {
 	t.Helper()
-	config, err := local().Config(kubeconfigOf(url, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(url, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.NewWithWatch(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(client.NewWithWatch(config, client.Options{Mapper: mapper}))(t)
 }
 
 // TestEventsAreNotShown passes on the events of a watch, and of an error only its code and reason.
@@ -217,10 +185,7 @@ func TestEventsAreNotShown(t *testing.T) {
 			{"object":{"kind":"Status","apiVersion":"v1","status":"Failure","message":"`+secretText+`","reason":"Expired","code":410},"type":"ERROR"}
 			{"type":"`+secretText+`","object":{}}`)
 	})
-	watch, err := nodesOf(t, server.URL, ca).Watch(t.Context(), &corev1.NodeList{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch := must.Get(nodesOf(t, server.URL, ca).Watch(t.Context(), &corev1.NodeList{}))(t)
 	defer watch.Stop()
 	var seen []string
 	for event := range watch.ResultChan() {
@@ -276,18 +241,12 @@ func TestAnswersAreNotShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, ca := serve(t, test.answer)
-			config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 			mapper := meta.NewDefaultRESTMapper(nil)
 			version := schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "ClusterVersion"}
 			mapper.Add(version, meta.RESTScopeRoot)
 			mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-			c, err := client.New(config, client.Options{Mapper: mapper})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
 			u := &unstructured.Unstructured{}
 			u.SetGroupVersionKind(version)
 			for what, object := range map[string]client.Object{"without a type": u, "of a type": &corev1.Node{}} {
@@ -302,16 +261,10 @@ func TestAnswersAreNotShown(t *testing.T) {
 		})
 	}
 	server, ca := serve(t, body(200, "application/json", `{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}}`))
-	config, err := local().Config(kubeconfigOf(server.URL, "", ca))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, "", ca)))(t)
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Node"), meta.RESTScopeRoot)
-	c, err := client.New(config, client.Options{Mapper: mapper})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(client.New(config, client.Options{Mapper: mapper}))(t)
 	node := &corev1.Node{}
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "a"}, node); err != nil || node.Name != "a" {
 		t.Errorf("%+v, %v", node, err)
@@ -322,14 +275,8 @@ func TestAnswersAreNotShown(t *testing.T) {
 func TestCertificateIsNotShown(t *testing.T) {
 	server, _ := serve(t, func(http.ResponseWriter, *http.Request) {})
 	_, other := serve(t, func(http.ResponseWriter, *http.Request) {})
-	config, err := local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other))
-	if err != nil {
-		t.Fatal(err)
-	}
-	http, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(local().Config(kubeconfigOf(server.URL, `, tls-server-name: other.example.org`, other)))(t)
+	http := must.Get(rest.HTTPClientFor(config))(t)
 	response, err := http.Get(server.URL + "/readyz")
 	if err == nil {
 		_ = response.Body.Close()

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestParse(t *testing.T) {
@@ -33,9 +35,7 @@ func TestParse(t *testing.T) {
 			for _, doc := range docs {
 				texts = append(texts, doc.YAML())
 			}
-			if diff := cmp.Diff(c.want, strings.Join(texts, "---\n")); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, strings.Join(texts, "---\n"))
 		})
 	}
 }
@@ -143,9 +143,7 @@ func TestPlaces(t *testing.T) {
 	docs, _ := Parse([]byte("a:\n  b: [x,\n      y]\n---\nc: 1\n"))
 	b, _ := docs[0].Entries[0].Value.Get("b")
 	got := fmt.Sprint(docs[0].At, docs[0].Entries[0].At, b.At, b.Items[1].At, docs[1].Entries[0].Value.At)
-	if want := "{1 1} {1 1} {2 6} {3 7} {5 4}"; got != want {
-		t.Errorf("places %s, want %s", got, want)
-	}
+	check.Equal(t, got, "{1 1} {1 1} {2 6} {3 7} {5 4}", "places")
 }
 
 func TestProblems(t *testing.T) {
@@ -169,9 +167,7 @@ func TestProblems(t *testing.T) {
 			for _, p := range problems {
 				lines = append(lines, fmt.Sprintf("%d:%d: %s", p.At.Line, p.At.Column, p.Message))
 			}
-			if diff := cmp.Diff(c.want, strings.Join(lines, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, strings.Join(lines, "\n"))
 		})
 	}
 }

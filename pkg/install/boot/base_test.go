@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -39,9 +41,7 @@ func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
 	}}
 	t.Cleanup(func() {
 		stop()
-		if err := b.close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, b.close())
 	})
 	return b
 }
@@ -50,13 +50,8 @@ func aBase(t *testing.T, arch spec.Arch, handle http.HandlerFunc) *baseImage {
 // it, and fetches once.
 func TestBaseImageIsOnItsWay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := liveISO(path); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, liveISO(path))
+	data := must.Get(os.ReadFile(path))(t)
 	half, sent, rest := make(chan struct{}), make(chan struct{}, 2), make(chan struct{})
 	var asked atomic.Int32
 	b := aBase(t, spec.X86, func(w http.ResponseWriter, r *http.Request) {
@@ -91,10 +86,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 		t.Error("half an image has a path")
 	}
 	close(rest)
-	base, err := b.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(b.open(t.Context()))(t)
 	if again, err := b.open(t.Context()); again != base || err != nil || at() != "" || b.path() == "" || asked.Load() != 1 {
 		t.Errorf("a second time: %v, %q at %q, fetched %d times", err, at(), b.path(), asked.Load())
 	}
@@ -104,9 +96,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 // what the machines cannot boot.
 func TestBaseImageIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "live.iso")
-	if err := liveISO(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, liveISO(path))
 	var gone atomic.Bool
 	gone.Store(true)
 	handle := func(w http.ResponseWriter, r *http.Request) {
@@ -117,13 +107,9 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 		http.ServeFile(w, r, path)
 	}
 	b := aBase(t, spec.X86, handle)
-	if _, err := b.open(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("an image that is not there: %v", err)
-	}
+	check.Says(t, check.Err(b.open(t.Context())), "404", "an image that is not there")
 	gone.Store(false)
-	if _, err := b.open(t.Context()); err != nil {
-		t.Errorf("once it is there: %v", err)
-	}
+	check.Do(t, check.Err(b.open(t.Context())), "once it is there")
 	arm := aBase(t, spec.ARM, handle)
 	if _, err := arm.open(t.Context()); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
 		t.Errorf("an image for other machines: %v", err)

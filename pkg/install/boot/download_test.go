@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -18,13 +19,8 @@ import (
 // TestBaseThatIsTriedAgain reports, once, why the live image does not come yet.
 func TestBaseThatIsTriedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "base.iso")
-	if err := liveISO(path); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, liveISO(path))
+	content := must.Get(os.ReadFile(path))(t)
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if requests++; requests <= 2 {
@@ -42,12 +38,8 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 	base := &baseImage{ctx: t.Context(), dir: t.TempDir(), arch: spec.X86, progress: shown.show, again: shown.again, where: func(context.Context) (fetch.Source, error) {
 		return fetch.Source{Location: server.URL + "/base.iso"}, nil
 	}}
-	if _, err := base.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := base.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(base.open(t.Context()))(t)
+	must.Do(t, base.close())
 	var warned []string
 	for _, e := range told {
 		if e.Severity == model.SeverityWarning {

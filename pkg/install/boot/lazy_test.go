@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestLazyOnce has two wait for one attempt, and one of them give up.
@@ -45,13 +47,9 @@ func TestLazyOnce(t *testing.T) {
 		t.Errorf("%q after %d tries", got, tries)
 	}
 	for range 2 {
-		if err := b.close(func(what string) error { given += what; return nil }); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, b.close(func(what string) error { given += what; return nil }))
 	}
-	if given != "it" {
-		t.Errorf("given back: %q", given)
-	}
+	check.Equal(t, given, "it", "given back")
 }
 
 // TestLazyIsHere: what is here is found even by a caller with an expired context.

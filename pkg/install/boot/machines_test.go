@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,10 +19,7 @@ func TestStartThatFails(t *testing.T) {
 	cluster := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 	cluster.Spec.OpenShift.Arch, cluster.Spec.Boot.Method = spec.Multi, spec.BootRedfish
 	cluster.Spec.Hosts = []spec.Host{booted(spec.X86), booted(spec.ARM)}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	m, err := Start(t.Context(), Config{
 		Service: &seen{observed: &model.Observed{}}, Desired: &model.Desired{Spec: cluster}, Listener: listener, Base: "live.iso",
 		KeyFile: filepath.Join(t.TempDir(), "media.key"), Cache: t.TempDir(),

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
@@ -36,15 +37,9 @@ func TestAgrees(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			macs := map[string]string{"eth0": "52:54:00:00:00:0a"}
-			state, err := nmstate.Parse("", []byte(ours.YAML))
-			if err != nil {
-				t.Fatal(err)
-			}
-			files, err := state.Keyfiles(macs)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = agrees(tc.known, macs, files)
+			state := must.Get(nmstate.Parse("", []byte(ours.YAML)))(t)
+			files := must.Get(state.Keyfiles(macs))(t)
+			err := agrees(tc.known, macs, files)
 			switch {
 			case tc.want == "" && err != nil:
 				t.Errorf("they do not agree: %v", err)

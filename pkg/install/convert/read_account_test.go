@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -46,9 +47,7 @@ func stream(t *testing.T, docs []*yaml.Node) []byte {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	for _, doc := range docs {
-		if err := encoder.Encode(doc); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, encoder.Encode(doc))
 	}
 	return out.Bytes()
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -106,10 +108,7 @@ func TestDetect(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	got, err := convert.Detect("-", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\n"))
-	if err != nil || got != convert.FormatCluster {
-		t.Errorf("got %q, %v", got, err)
-	}
+	check.Equal(t, must.Get(convert.Detect("-", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Cluster\n")))(t), convert.FormatCluster)
 	if _, err := convert.Detect("-", []byte("a: 1\n")); err == nil {
 		t.Error("anything was taken for a cluster")
 	}
@@ -125,10 +124,7 @@ func TestReadLeavesClusterAlone(t *testing.T) {
 func TestReadFindsTheOtherFile(t *testing.T) {
 	for _, file := range []string{"install-config.yaml", "agent-config.yaml"} {
 		o := readOptions("agent-sno")
-		c, err := convert.Read(t.Context(), "testdata/read/agent-sno/in/"+file, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(convert.Read(t.Context(), "testdata/read/agent-sno/in/"+file, o))(t)
 		if len(load(t, c).Spec.Hosts) != 1 {
 			t.Errorf("%s: the hosts are not there", file)
 		}
@@ -139,10 +135,7 @@ func TestReadFindsTheOtherFile(t *testing.T) {
 func TestConvertedEnv(t *testing.T) {
 	c := converted(t, "ztp-folder")
 	// One manifest is a file of the folder, the other sets the MTU.
-	cluster, err := spec.Parse(t.Context(), "elsewhere/cluster.yaml", c.Document, c.Env("elsewhere/cluster.yaml", spec.Env{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster := must.Get(spec.Parse(t.Context(), "elsewhere/cluster.yaml", c.Document, c.Env("elsewhere/cluster.yaml", spec.Env{})))(t)
 	if len(cluster.ManifestFiles()) != 2 || cluster.PullSecret().IsZero() {
 		t.Error("the files are not there")
 	}
@@ -187,10 +180,7 @@ func FuzzReadInner(f *testing.F) {
 	f.Add([]byte("unqualified-search-registries = [\n\"a\", # b\n]\n[[registry]]\nlocation = 'a.io/b'\n[[registry.mirror]]\nlocation = \"c.io\"\n"))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"a":["\/","\ud83d\ude00",1e3,null,true]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := json.Marshal(string(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(string(data)))(t)
 		objects := strings.Replace(oneNode+oneMachine, "spec: {clusterRef:", "spec: {ignitionConfigOverride: "+string(text)+", clusterRef:", 1)
 		for _, files := range []memory{
 			{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": data},
@@ -249,10 +239,7 @@ func thousand() memory {
 }
 
 func TestReadThousandHosts(t *testing.T) {
-	c, err := convert.Read(t.Context(), "in", convert.Options{Version: "4.20", Env: thousand().env()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in", convert.Options{Version: "4.20", Env: thousand().env()}))(t)
 	if n := len(load(t, c).Spec.Hosts); n != 1000 {
 		t.Errorf("there are %d hosts", n)
 	}
@@ -262,9 +249,7 @@ func TestReadThousandHosts(t *testing.T) {
 func BenchmarkReadThousandHosts(b *testing.B) {
 	files := thousand()
 	for b.Loop() {
-		if _, err := convert.Read(b.Context(), "in", convert.Options{Version: "4.20", Env: files.env()}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(convert.Read(b.Context(), "in", convert.Options{Version: "4.20", Env: files.env()}))(b)
 	}
 	if each := b.Elapsed() / time.Duration(b.N); each > time.Second {
 		b.Errorf("a conversion takes %s; the bound is %s", each, time.Second)

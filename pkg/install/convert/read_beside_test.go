@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -41,16 +43,10 @@ func TestReadFileReadsWhatLiesBesideIt(t *testing.T) {
 		if test.name == "ztp" {
 			o.Version = ""
 		}
-		whole, err := convert.Read(t.Context(), test.folder, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(convert.Read(t.Context(), test.folder, o))(t)
 		want := sortedLines(report(t, whole))
 		for _, file := range test.named {
-			one, err := convert.Read(t.Context(), filepath.Join(test.folder, filepath.FromSlash(file)), o)
-			if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
+			one := must.Get(convert.Read(t.Context(), filepath.Join(test.folder, filepath.FromSlash(file)), o))(t, file)
 			if got := sortedLines(report(t, one)); got != want {
 				t.Errorf("%s says something else than its folder:\n%s", file, cmp.Diff(want, got))
 			}
@@ -77,7 +73,5 @@ func TestReadFileRefusesSecondDescription(t *testing.T) {
 		"in/cluster-manifests/a.yaml": []byte(install),
 	}
 	_, err := convert.Read(t.Context(), "in/install-config.yaml", convert.Options{Env: files.env(), Version: "4.20"})
-	if err == nil || !strings.Contains(err.Error(), "stands beside an install-config") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "stands beside an install-config")
 }

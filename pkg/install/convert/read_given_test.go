@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,13 +20,9 @@ func TestGivenPullSecret(t *testing.T) {
 	const agentConfig = "apiVersion: v1beta1\nkind: AgentConfig\nmetadata: {name: one}\nrendezvousIP: 192.168.1.10\nhosts: [{hostname: m, interfaces: [{name: eno1, macAddress: \"52:54:00:00:00:01\"}]}]\n"
 	const secret = `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("in", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("in", 0o700))
 	for name, text := range map[string]string{"in/install-config.yaml": installConfig, "in/agent-config.yaml": agentConfig, "mine.json": secret} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	c, err := convert.Read(t.Context(), "in", convert.Options{Version: "4.20", PullSecret: "mine.json"})
 	if err != nil {
@@ -33,14 +31,8 @@ func TestGivenPullSecret(t *testing.T) {
 	if got := string(c.Files["pull-secret.json"]); got != secret || !strings.Contains(string(c.Document), "file: pull-secret.json") {
 		t.Errorf("it has the pull secret %q\n%s", got, c.Document)
 	}
-	if err := convert.WriteFiles(filepath.Join("deep", "out"), []convert.File{{Path: "cluster.yaml", Content: c.Document}, {Path: "pull-secret.json", Content: c.Files["pull-secret.json"], Secret: true}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := spec.Load(t.Context(), filepath.Join("deep", "out", "cluster.yaml"), spec.OSEnv()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, convert.WriteFiles(filepath.Join("deep", "out"), []convert.File{{Path: "cluster.yaml", Content: c.Document}, {Path: "pull-secret.json", Content: c.Files["pull-secret.json"], Secret: true}}))
+	check.Do(t, check.Err(spec.Load(t.Context(), filepath.Join("deep", "out", "cluster.yaml"), spec.OSEnv())))
 	_, err = convert.Read(t.Context(), "in", convert.Options{Version: "4.20", PullSecret: "none.json"})
-	if err == nil || !strings.Contains(err.Error(), "spec.pullSecret: cannot be read: open none.json: no such file or directory; give --pull-secret a path that begins in the current folder") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "spec.pullSecret: cannot be read: open none.json: no such file or directory; give --pull-secret a path that begins in the current folder")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -38,10 +39,7 @@ func readCases(t testing.TB) []string {
 func readPath(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join("testdata/read", name, "in")
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, entry := range entries {
 		if entry.Name() == "params.yml" {
 			return filepath.Join(dir, entry.Name())
@@ -64,11 +62,7 @@ func readOptions(name string) convert.Options {
 
 func converted(t testing.TB, name string) *convert.Converted {
 	t.Helper()
-	c, err := convert.Read(t.Context(), readPath(t, name), readOptions(name))
-	if err != nil {
-		t.Fatalf("%s:\n%v", name, err)
-	}
-	return c
+	return must.Get(convert.Read(t.Context(), readPath(t, name), readOptions(name)))(t, name)
 }
 
 // report is everything that came out of a conversion, as one text.
@@ -79,10 +73,7 @@ func report(t testing.TB, c *convert.Converted) string {
 	section := func(name string, list []convert.Loss) {
 		out.WriteString("--- " + name + "\n")
 		for _, loss := range list {
-			text, err := json.Marshal(loss.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.Marshal(loss.Value))(t)
 			out.WriteString(loss.Path + " = " + string(text) + "\n  " + loss.Why + "\n")
 		}
 	}
@@ -130,12 +121,8 @@ func load(t testing.TB, c *convert.Converted) *spec.Cluster {
 
 func write(t testing.TB, file string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.Do(t, os.WriteFile(file, data, 0o600))
 }
 
 // secrets are values of the inputs that are never shown.
@@ -145,10 +132,7 @@ func TestReadShowsNoSecrets(t *testing.T) {
 	for _, name := range readCases(t) {
 		c := converted(t, name)
 		for _, part := range []any{string(c.Document), c.Losses, c.Idle, c.Notes} {
-			text, err := json.Marshal(part)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.Marshal(part))(t)
 			for _, secret := range secrets {
 				if bytes.Contains(text, []byte(secret)) {
 					t.Errorf("%s: %q stands in %s", name, secret, text)
@@ -208,16 +192,13 @@ func memoryOf(t testing.TB, name string) memory {
 	t.Helper()
 	m := memory{}
 	root := filepath.Join("testdata/read", name, "in")
-	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		data, err := os.ReadFile(file)
 		m[filepath.ToSlash(file)] = data
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return m
 }

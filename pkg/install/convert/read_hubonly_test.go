@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -19,19 +21,14 @@ import (
 func readBack(t *testing.T, objects []*unstructured.Unstructured) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := (&render.Objects{Cluster: objects}).WriteYAML(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (&render.Objects{Cluster: objects}).WriteYAML(&out))
 	return readText(t, out.Bytes())
 }
 
 // readText reads objects that were written.
 func readText(t *testing.T, text []byte) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
-	c, err := convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "objects.yaml", convert.Options{Data: text, AcceptUnknownHosts: true}))(t)
 	return c, load(t, c)
 }
 
@@ -60,10 +57,7 @@ func sortedHub(c *spec.Cluster) spec.Hub {
 // that has a place for it.
 func TestRoundTripHubOnly(t *testing.T) {
 	before := sample.Parse(t, sample.EveryField())
-	objects, err := render.Hub(before, render.Options{Secrets: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
 	_, after := readBack(t, objects.All())
 	if diff := cmp.Diff(sortedHub(before), sortedHub(after)); diff != "" {
 		t.Errorf("hub (-said +read):\n%s", diff)
@@ -71,9 +65,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 	if diff := cmp.Diff(metal3Of(before), metal3Of(after)); diff != "" {
 		t.Errorf("metal3 (-said +read):\n%s", diff)
 	}
-	if after.Spec.Discovery.OSVersion != before.Spec.Discovery.OSVersion {
-		t.Errorf("the live system is of %q", after.Spec.Discovery.OSVersion)
-	}
+	check.Equal(t, after.Spec.Discovery.OSVersion, before.Spec.Discovery.OSVersion, "the live system is of")
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
 	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.Options{Secrets: true})
@@ -95,10 +87,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 // kubeconfig in a file.
 func TestRoundTripImport(t *testing.T) {
 	before := sample.Parse(t, sample.Imported)
-	objects, err := render.Hub(before, render.Options{Secrets: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
 	c, after := readBack(t, objects.All())
 	for _, loss := range c.Losses {
 		t.Errorf("lost: %+v", loss)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -82,10 +83,7 @@ func TestReadJoinsMachine(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := convert.Read(t.Context(), "in", convert.Options{Env: test.files.env()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: test.files.env()}))(t)
 			hosts := load(t, c).Spec.Hosts
 			if len(hosts) != 1 || hosts[0].Name != "node-0" || hosts[0].Match.MAC != "52:54:00:00:00:01" {
 				t.Fatalf("got\n%s", c.Document)
@@ -115,10 +113,7 @@ func TestReadNamespaceOfSecrets(t *testing.T) {
 	objects := oneNode + oneMachine + second + secret("pull", "a", `{.dockerconfigjson: '{"auths":{"a":{"auth":"YTpi"}}}'}`) + secret("bmc", "a", login) + secret("bmc2", "b", login)
 	objects = strings.Replace(objects, "controlPlaneAgents: 1", "controlPlaneAgents: 3", 1)
 	for range 8 {
-		c, err := convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": []byte(objects)}.env(), AcceptUnknownHosts: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": []byte(objects)}.env(), AcceptUnknownHosts: true}))(t)
 		var lost []string
 		for _, loss := range c.Losses {
 			if strings.HasSuffix(loss.Path, "metadata.namespace") {
@@ -153,10 +148,7 @@ func TestReadAICLINetworkOfSomeHost(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	addressed := strings.Replace(aicliThree, "{name: lab-0}, {name: lab-1}, {name: lab-2}", "{name: lab-0, mac: '52:54:00:00:00:01'}, {name: lab-1}, {name: lab-2}", 1)
-	c, err := convert.Read(t.Context(), "p.yaml", convert.Options{Data: []byte(addressed), Env: memory{}.env()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "p.yaml", convert.Options{Data: []byte(addressed), Env: memory{}.env()}))(t)
 	if hosts := load(t, c).Spec.Hosts; len(hosts) != 3 || hosts[0].Net == nil {
 		t.Errorf("got\n%s", c.Document)
 	}

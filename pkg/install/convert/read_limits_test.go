@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/installcfg"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -32,10 +34,7 @@ func TestReadTakesWhatTheServiceTakes(t *testing.T) {
 			if name == "aicli" {
 				path = "in/params.yml"
 			}
-			c, err := convert.Read(t.Context(), path, convert.Options{Env: files.env(), Version: "4.20"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(convert.Read(t.Context(), path, convert.Options{Env: files.env(), Version: "4.20"}))(t)
 			cluster := load(t, c)
 			if found := installcfg.Check(cluster.Spec.Overrides.InstallConfig); found != nil || cluster.Spec.Overrides.InstallConfig["featureGates"] == nil {
 				t.Errorf("overrides %v: %v", cluster.Spec.Overrides.InstallConfig, found)
@@ -68,10 +67,7 @@ func TestReadMirrorPolicyOfOldRelease(t *testing.T) {
 		"in/install-config.yaml": []byte(installConfig + "imageContentSources: [{source: quay.io/b, mirrors: [m.example.com/b], sourcePolicy: NeverContactSource}]\n"),
 		"in/agent-config.yaml":   []byte(agentConfig),
 	}
-	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.13"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.13"}))(t)
 	if got := fmt.Sprint(c.Losses); !strings.Contains(got, "imageContentSources[0].sourcePolicy NeverContactSource") || len(c.Files) != 1 {
 		t.Errorf("%s, files %v", got, len(c.Files))
 	}
@@ -93,9 +89,7 @@ func TestReadRefusesTwoHostsOfOneName(t *testing.T) {
 			"in/agent-config.yaml":   []byte(strings.Replace(agentConfig, "]}]\n", "]}"+fmt.Sprintf(second, test.hostname, test.mac)+"\n", 1)),
 		}
 		_, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.20"})
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.Says(t, err, test.want, name)
 	}
 }
 
@@ -114,10 +108,7 @@ hosts:
 - interfaces: [{name: eth0, macAddress: "52:54:00:00:00:09"}]
 `
 	files := memory{"in/nodes-config.yaml": []byte(config)}
-	c, err := convert.Read(t.Context(), "in/nodes-config.yaml", convert.Options{Env: files.env(), Name: "lab.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in/nodes-config.yaml", convert.Options{Env: files.env(), Name: "lab.example.com"}))(t)
 	env := files.env()
 	env.Nodes = true
 	nodes, err := spec.Parse(t.Context(), "nodes.yaml", c.Document, env)
@@ -145,10 +136,7 @@ func TestReadKernelNames(t *testing.T) {
   networkConfig: {interfaces: [{name: eno1, type: ethernet, state: up, ipv4: {enabled: false}}, {name: bond0, type: bond, state: up, link-aggregation: {mode: active-backup, slaves: [eno2, eno3]}}, {name: eno2, type: ethernet, state: up}]}},
   {name: b, role: master, bootMACAddress: '52:54:00:00:00:02'}, {name: c, role: master, bootMACAddress: '52:54:00:00:00:03'}]}}`
 	files := memory{"in/install-config.yaml": []byte(strings.NewReplacer("platform: {none: {}}", hosts, "replicas: 1", "replicas: 3").Replace(installConfig))}
-	c, err := convert.Read(t.Context(), "in/install-config.yaml", convert.Options{Env: files.env(), Version: "4.20"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in/install-config.yaml", convert.Options{Env: files.env(), Version: "4.20"}))(t)
 	cluster := load(t, c)
 	text, nics, _ := cluster.StaticNetwork(&cluster.Spec.Hosts[0])
 	if fmt.Sprint(nics) != "[{boot 52:54:00:00:00:01}]" || !strings.Contains(text, "port") || strings.Contains(string(c.Document), "slaves") || len(c.Losses) > 0 {
@@ -188,9 +176,7 @@ spec:
 		t.Errorf("%v\n%s", lost, c.Document)
 	}
 	_, err = convert.Read(t.Context(), "site.yaml", convert.Options{Data: []byte(site + "  - clusterName: west-2\n"), Env: memory{}.env()})
-	if err == nil || !strings.Contains(err.Error(), "has 2 clusters; keep one of them in each file") {
-		t.Error(err)
-	}
+	check.Says(t, err, "has 2 clusters; keep one of them in each file")
 }
 
 // TestReadRefusesHostedClusters: HyperShift's objects are refused by what they are, alone

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -12,10 +14,7 @@ import (
 func TestReadToLook(t *testing.T) {
 	text := strings.Replace(installConfig, `pullSecret: '{"auths":{"a":{"auth":"YTpi"}}}'`, "fips: false", 1)
 	files := memory{"in/install-config.yaml": []byte(text), "in/agent-config.yaml": []byte(agentConfig)}
-	c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}))(t)
 	if got := c.Cluster; got.Metadata.Name != "c" || got.Spec.BaseDomain != "example.com" || len(got.Spec.Hosts) != 1 || got.Spec.OpenShift.Version != "" {
 		t.Errorf("got %+v", got)
 	}
@@ -24,7 +23,5 @@ func TestReadToLook(t *testing.T) {
 		t.Errorf("to install: %v", err)
 	}
 	files["in/install-config.yaml"] = []byte(strings.Replace(text, "10.0.0.0/24", "10.0.0.7/24", 1))
-	if _, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true}); err == nil || !strings.Contains(err.Error(), "networking.machineNetwork[0].cidr") {
-		t.Errorf("a wrong value: %v", err)
-	}
+	check.Says(t, check.Err(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Find: true})), "networking.machineNetwork[0].cidr", "a wrong value")
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -26,20 +28,13 @@ func TestReadWhatOaictlMakes(t *testing.T) {
 		"that of another one": {objects: released("place.other-release"), imageSet: "place.other-release"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Env: memory{}.env()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := load(t, c).Spec.OpenShift.ImageSet; got != test.imageSet {
-				t.Errorf("imageSet %q", got)
-			}
+			c := must.Get(convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Env: memory{}.env()}))(t)
+			check.Equal(t, load(t, c).Spec.OpenShift.ImageSet, test.imageSet, "imageSet")
 			lost := ""
 			for _, loss := range c.Losses {
 				lost += fmt.Sprintf("%s = %v: %s", loss.Path, loss.Value, loss.Why)
 			}
-			if lost != test.lost {
-				t.Errorf("lost %s", lost)
-			}
+			check.Equal(t, lost, test.lost, "lost")
 		})
 	}
 }

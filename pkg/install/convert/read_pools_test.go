@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
@@ -20,10 +21,7 @@ import (
 // TestRecordedPools: hyperthreading in an AgentClusterInstall is carried over as the
 // service of a real hub reads it, for clusters with an arbiter, where every role counts.
 func TestRecordedPools(t *testing.T) {
-	recorded, err := os.Open("../../../internal/shared/hubobjects/testdata/recorded.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := must.Get(os.Open("../../../internal/shared/hubobjects/testdata/recorded.jsonl"))(t)
 	defer recorded.Close()
 	read := 0
 	for lines := bufio.NewScanner(recorded); lines.Scan(); {
@@ -32,16 +30,11 @@ func TestRecordedPools(t *testing.T) {
 			Spec    map[string]any
 			Service struct{ Hyperthreading string }
 		}
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &row))
 		if row.Service.Hyperthreading == "" {
 			continue
 		}
-		objects, err := render.Hub(sample.Example(t, "arbiter"), render.Options{Secrets: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := must.Get(render.Hub(sample.Example(t, "arbiter"), render.Options{Secrets: true}))(t)
 		for _, u := range objects.All() {
 			if s, is := u.Object["spec"].(map[string]any); is && u.GetKind() == row.Kind {
 				maps.DeleteFunc(s, func(name string, _ any) bool { return name == "controlPlane" || name == "compute" || name == "arbiter" })
@@ -49,13 +42,8 @@ func TestRecordedPools(t *testing.T) {
 			}
 		}
 		var text bytes.Buffer
-		if err := objects.WriteYAML(&text); err != nil {
-			t.Fatal(err)
-		}
-		result, err := convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": text.Bytes()}.env(), AcceptUnknownHosts: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, objects.WriteYAML(&text))
+		result := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": text.Bytes()}.env(), AcceptUnknownHosts: true}))(t)
 		carried := result.Cluster.Spec.Hyperthreading
 		if carried == nil { // which leaves it to the service's default
 			carried = spec.RoleSet{spec.AllRoles}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -22,14 +24,8 @@ import (
 func meaning(t *testing.T, c *spec.Cluster) map[string]any {
 	t.Helper()
 	s := c.Spec
-	overrides, err := c.InstallConfigOverrides()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ignition, err := c.DiscoveryIgnition()
-	if err != nil {
-		t.Fatal(err)
-	}
+	overrides := must.Get(c.InstallConfigOverrides())(t)
+	ignition := must.Get(c.DiscoveryIgnition())(t)
 	all := map[string]any{
 		"name": c.Metadata.Name, "tags": c.Metadata.Tags, "domain": s.BaseDomain,
 		"version": s.OpenShift.Version, "releaseImage": s.OpenShift.ReleaseImage, "imageSet": s.OpenShift.ImageSet, "arch": s.OpenShift.Arch,
@@ -48,10 +44,7 @@ func meaning(t *testing.T, c *spec.Cluster) map[string]any {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		network, macs, _ := c.StaticNetwork(h)
-		ignition, err := h.Ignition.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ignition := must.Get(h.Ignition.JSON())(t)
 		host := map[string]any{
 			"role": h.Role, "hostname": h.Hostname, "match": h.Match, "hints": h.Disk.Hints, "arch": h.Arch, "labels": h.Labels, "pool": h.MachineConfigPool,
 			"installerArgs": h.InstallerArgs, "ignition": decoded(t, ignition), "network": network != "", "nics": macs,
@@ -74,9 +67,7 @@ func decoded(t *testing.T, text string) any {
 		return nil
 	}
 	var value any
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 
@@ -110,13 +101,8 @@ func TestRoundTripHub(t *testing.T) {
 				t.Skipf("a hub cannot say it: %v", err)
 			}
 			var out bytes.Buffer
-			if err := objects.WriteYAML(&out); err != nil {
-				t.Fatal(err)
-			}
-			c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, objects.WriteYAML(&out))
+			c := must.Get(convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true}))(t)
 			for _, loss := range c.Losses {
 				t.Errorf("lost: %+v", loss)
 			}
@@ -144,18 +130,10 @@ func TestRoundTripMachines(t *testing.T) {
 		h.Labels = map[string]string{"rack": "7", "example.com/room": "a"}
 		h.InstallerArgs = []string{"--append-karg", "ip=dhcp"}
 	}
-	objects, err := render.Hub(before, render.Options{Secrets: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(before, render.Options{Secrets: true}))(t)
 	var out bytes.Buffer
-	if err := objects.WriteYAML(&out); err != nil {
-		t.Fatal(err)
-	}
-	c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, objects.WriteYAML(&out))
+	c := must.Get(convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()}))(t)
 	if len(c.Losses) > 0 {
 		t.Errorf("lost: %+v", c.Losses)
 	}
@@ -183,17 +161,12 @@ func TestRoundTripFiles(t *testing.T) {
 			t.Run(name+"/"+string(format), func(t *testing.T) {
 				before := sample.Example(t, name)
 				dir := filepath.Join(t.TempDir(), "out")
-				lost, err := writeAs(t, format, before, dir, secrets)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lost := must.Get(writeAs(t, format, before, dir, secrets))(t)
 				c, err := convert.Read(t.Context(), dir, convert.Options{Version: before.Spec.OpenShift.Version})
 				if err != nil {
 					t.Fatalf("%v\n%s", err, tree(t, dir))
 				}
-				if c.Format != format {
-					t.Errorf("it was read as %s", c.Format)
-				}
+				check.Equal(t, c.Format, format, "it was read as")
 				for _, loss := range c.Losses {
 					t.Errorf("reading lost %+v", loss)
 				}
@@ -238,15 +211,9 @@ func paths(lost []convert.Loss) []string {
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var out strings.Builder
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "*.yaml")))(t)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(file))(t)
 		out.WriteString("--- " + file + "\n" + string(data))
 	}
 	return out.String()

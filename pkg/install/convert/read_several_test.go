@@ -3,6 +3,7 @@ package convert_test
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -64,10 +65,7 @@ status: {inventory: {interfaces: [{macAddress: "52:54:00:00:00:09"}]}}
 `
 
 func TestReadSeveralInfraEnvs(t *testing.T) {
-	c, err := convert.Read(t.Context(), "-", convert.Options{Data: []byte(several), AcceptUnknownHosts: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "-", convert.Options{Data: []byte(several), AcceptUnknownHosts: true}))(t)
 	cluster := load(t, c)
 	host := cluster.Host("worker")
 	if host == nil {

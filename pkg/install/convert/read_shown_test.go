@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -24,10 +25,7 @@ func TestReadReportsNoSecretOfUnknownKeys(t *testing.T) {
 			"in/install-config.yaml": []byte(installConfig + "odd:\n  " + fmt.Sprintf(text, value) + "\n"),
 			"in/agent-config.yaml":   []byte(agentConfig),
 		}
-		c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.20"})
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env(), Version: "4.20"}))(t, text)
 		report, err := json.Marshal(c.Losses)
 		if err != nil || len(c.Losses) != 1 {
 			t.Fatalf("%s: %s, %v", text, report, err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -19,10 +21,7 @@ func readOne(t *testing.T, text string, replaced ...string) *convert.Converted {
 			t.Fatalf("%q is not there", replaced[i])
 		}
 	}
-	c, err := convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(strings.NewReplacer(replaced...).Replace(text)), Env: memory{}.env()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(strings.NewReplacer(replaced...).Replace(text)), Env: memory{}.env()}))(t)
 	load(t, c)
 	return c
 }
@@ -67,9 +66,7 @@ func TestReadValues(t *testing.T) {
 func TestReadEmbeddedTwice(t *testing.T) {
 	text := strings.Replace(oneNode+oneMachine, "spec: {clusterRef:", `spec: {ignitionConfigOverride: '{"a":1,"a":2}', clusterRef:`, 1)
 	_, err := convert.Read(t.Context(), "in.yaml", convert.Options{Data: []byte(text), Env: memory{}.env()})
-	if err == nil || !strings.Contains(err.Error(), "spec.ignitionConfigOverride: has to be JSON in a text") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, err, "spec.ignitionConfigOverride: has to be JSON in a text")
 }
 
 // TestReadBMC tells of a BMC that oaictl cannot speak to, and takes the others.
@@ -99,12 +96,8 @@ func TestReadSecrets(t *testing.T) {
 		return fmt.Sprintf(secret, name, `stringData: {.dockerconfigjson: '{"auths":{"a":{"auth":"`+auth+`"}}}'}`)
 	}
 	c := readOne(t, oneNode+oneMachine+bmc+pull("pull", "YTpi"))
-	if got := c.Cluster.Spec.Hosts[0].BMC.Credentials.Username; got != "admin" {
-		t.Errorf("user %q", got)
-	}
-	if told := toldOf(c); told != "" {
-		t.Errorf("lost %s", told)
-	}
+	check.Equal(t, c.Cluster.Spec.Hosts[0].BMC.Credentials.Username, "admin", "user")
+	check.Equal(t, toldOf(c), "", "lost")
 	c = readOne(t, oneNode+oneMachine+bmc+pull("pull", "YTpi")+pull("other", "YTpj"), "clusterRef: {name: sno}, pullSecretRef: {name: pull}", "clusterRef: {name: sno}, pullSecretRef: {name: other}")
 	if told := toldOf(c); !strings.Contains(told, `Secret/other:stringData..dockerconfigjson = "[redacted]": is another value than that of`) || strings.Contains(told, "YTpj") {
 		t.Errorf("a second pull secret: lost %s", told)
@@ -131,9 +124,7 @@ func TestReadKeepsSecretsOut(t *testing.T) {
 // TestReadLosesNothingEmpty has what says nothing.
 func TestReadLosesNothingEmpty(t *testing.T) {
 	c := readOne(t, oneNode+oneMachine, "kind: AgentClusterInstall\nmetadata: {name: sno}", "kind: AgentClusterInstall\nmetadata: {name: sno, annotations: {}, labels: {}}")
-	if told := toldOf(c); told != "" {
-		t.Errorf("lost %s", told)
-	}
+	check.Equal(t, toldOf(c), "", "lost")
 }
 
 // TestReadRegistriesConf reads what the agent-based installer's folder mirror has.
@@ -148,10 +139,7 @@ func TestReadRegistriesConf(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			files := memory{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": []byte(test.text)}
-			c, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(convert.Read(t.Context(), "in", convert.Options{Env: files.env()}))(t)
 			list := load(t, c).Spec.Registry.Mirrors
 			if told := toldOf(c); len(list) != 1 || list[0].Source != "quay.io/a" || !strings.Contains(told, test.told) || test.told == "" && told != "" {
 				t.Errorf("mirrors %+v, lost %s", list, told)
@@ -161,9 +149,7 @@ func TestReadRegistriesConf(t *testing.T) {
 	for text, line := range map[string]int{"a = [\n\"x\n": 1, "a = true\nb = [\"x\"] y\n": 2, mirrors + "c = [\n1]\n": 5} {
 		files := memory{"in/cluster-manifests/a.yaml": []byte(oneNode + oneMachine), "in/mirror/registries.conf": []byte(text)}
 		_, err := convert.Read(t.Context(), "in", convert.Options{Env: files.env()})
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d of it is nothing that is known", line)) {
-			t.Errorf("%q: %v", text, err)
-		}
+		check.Says(t, err, fmt.Sprintf("line %d of it is nothing that is known", line), text)
 	}
 }
 
@@ -180,9 +166,7 @@ func TestReadAICLITwice(t *testing.T) {
 	if strings.Contains(told, "domain") || c.Cluster.Spec.Boot.Image != spec.ImageFull {
 		t.Errorf("image %s, lost %s", c.Cluster.Spec.Boot.Image, told)
 	}
-	if told := toldOf(readOne(t, one+"image_type: minimal-iso\nminimal: true\n")); told != "" {
-		t.Errorf("lost %s", told)
-	}
+	check.Equal(t, toldOf(readOne(t, one+"image_type: minimal-iso\nminimal: true\n")), "", "lost")
 }
 
 // TestDetectForeign tells a broken text of another format from a broken

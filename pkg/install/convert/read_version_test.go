@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 )
 
@@ -31,24 +32,18 @@ func TestReadWantedVersion(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := convert.Read(t.Context(), "a.yaml", convert.Options{Data: []byte(test.objects), Version: test.wanted, Env: memory{}.env()})
 			if test.version == "" {
-				if err == nil || !strings.Contains(err.Error(), "says which release is installed, 4.20.1, and --openshift-version 4.19.3 does not change that; take --openshift-version away") {
-					t.Errorf("got %v", err)
-				}
+				check.Says(t, err, "says which release is installed, 4.20.1, and --openshift-version 4.19.3 does not change that; take --openshift-version away")
 				return
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := load(t, c).Spec.OpenShift.Version; got != test.version {
-				t.Errorf("version %s", got)
-			}
+			check.Equal(t, load(t, c).Spec.OpenShift.Version, test.version, "version")
 			lost := ""
 			for _, loss := range c.Losses {
 				lost += fmt.Sprintf("%s = %v: %s", loss.Path, loss.Value, loss.Why)
 			}
-			if lost != test.lost {
-				t.Errorf("lost %s", lost)
-			}
+			check.Equal(t, lost, test.lost, "lost")
 		})
 	}
 }

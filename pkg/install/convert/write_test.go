@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -62,10 +64,7 @@ func TestFormats(t *testing.T) {
 		for name, load := range sample.All(t) {
 			t.Run(format+"/"+name, func(t *testing.T) {
 				text, lost := write(t, load(), convert.Options{Secrets: true})
-				report, err := json.MarshalIndent(lost, "", "  ")
-				if err != nil {
-					t.Fatal(err)
-				}
+				report := must.Get(json.MarshalIndent(lost, "", "  "))(t)
 				text += "-- losses --\n" + string(report) + "\n"
 				sample.Golden(t, *update, format+"/"+name+".txt", text)
 				if again, _ := write(t, load(), convert.Options{Secrets: true}); !strings.HasPrefix(text, again) {
@@ -82,10 +81,7 @@ func TestFormatsKeepSecrets(t *testing.T) {
 	for format, write := range formats() {
 		for _, asked := range []bool{false, true} {
 			text, lost := write(t, sample.Parse(t, sample.EveryField()), convert.Options{Secrets: asked})
-			report, err := json.Marshal(lost)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(json.Marshal(lost))(t)
 			if !asked {
 				report = append(report, text...)
 				if !slices.ContainsFunc(lost, func(l convert.Loss) bool { return l.Path == "spec.pullSecret" }) {
@@ -179,14 +175,9 @@ func TestLossesAreTold(t *testing.T) {
 	}
 	for format, write := range formats() {
 		_, lost := write(t, sample.Parse(t, sample.EveryField()), convert.Options{Secrets: true})
-		data, err := json.Marshal(lost)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(lost))(t)
 		var report []convert.Loss
-		if err := json.Unmarshal(data, &report); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &report))
 		for path, value := range want[format] {
 			i := slices.IndexFunc(report, func(l convert.Loss) bool { return l.Path == path })
 			if i < 0 || report[i].Why == "" {
@@ -220,9 +211,7 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 	_, _, agent := convert.Write(c, convert.FormatAgent, convert.Options{})
 	_, _, instance := convert.Write(c, convert.FormatClusterInstance, convert.Options{})
 	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
-		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
-			t.Errorf("%s: %v", format, err)
-		}
+		check.Says(t, err, "cluster.yaml:8:3: spec.import: is a cluster that is installed already", format)
 	}
 }
 
@@ -255,10 +244,7 @@ spec:
 
 func TestFormatsRefuseNodes(t *testing.T) {
 	const text = "apiVersion: oaictl.io/v1alpha1\nkind: Nodes\nspec:\n  cluster: lab\n  hosts: [{name: w-5, match: {mac: \"52:54:00:00:00:15\"}}]\n"
-	c, err := spec.Parse(t.Context(), "nodes.yaml", []byte(text), spec.Env{Nodes: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(spec.Parse(t.Context(), "nodes.yaml", []byte(text), spec.Env{Nodes: true}))(t)
 	for _, format := range []convert.Format{convert.FormatZTP, convert.FormatAgent, convert.FormatClusterInstance} {
 		if _, _, err := convert.Write(c, format, convert.Options{}); err == nil || !strings.Contains(err.Error(), "nodes.yaml:2:7: kind: is Nodes, and this format describes a cluster that is to be installed") {
 			t.Errorf("%s: %v", format, err)
@@ -292,25 +278,15 @@ func TestWriteFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := convert.WriteFiles(dir, files); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, convert.WriteFiles(dir, files))
 	for name, mode := range map[string]os.FileMode{"cluster-manifests/pull-secret.yaml": 0o600, "cluster-manifests/infraenv.yaml": 0o600, "openshift/50-x.yaml": 0o600, "cluster-manifests/cluster-deployment.yaml": 0o644, "hostconfig/cp-0/role": 0o644} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(filepath.Join(dir, name)))(t).Mode().Perm(), mode, name)
 	}
 	if left, err := filepath.Glob(dir + "/*/.new-*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}
-	if err := convert.WriteFiles(dir, files); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("written over others: %v", err)
-	}
+	check.Says(t, convert.WriteFiles(dir, files), "not empty", "written over others")
 	blocked := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := convert.WriteFiles(blocked, files); err == nil || !strings.Contains(err.Error(), blocked) {
-		t.Errorf("a file was taken for a folder: %v", err)
-	}
+	must.Do(t, os.WriteFile(blocked, nil, 0o600))
+	check.Says(t, convert.WriteFiles(blocked, files), blocked, "a file was taken for a folder")
 }

@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -53,9 +55,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 			}
 			s.observe() // so that the kinds are watched
 			theirs := test.make(s)
-			if _, err := s.client(test.kind).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(test.kind).Create(t.Context(), theirs, metav1.CreateOptions{}))(t)
 			if _, watched := s.plane.api.Watching(s.namespace).Stores[test.kind]; watched && test.kind.Selector() == "" {
 				s.eventually("the object", func() bool {
 					return s.plane.api.Watching(s.namespace).Store(test.kind).Get(theirs.GetName()) != nil
@@ -69,9 +69,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				if err != nil || len(writes) == 0 {
 					t.Errorf("%v; writes %v", err, writes)
 				}
-				if asked := twice(reads); asked != "" {
-					t.Errorf("asks twice for %s", asked)
-				}
+				check.Equal(t, twice(reads), "", "asks twice for")
 				return
 			}
 			if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
@@ -123,23 +121,15 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 			var live *unstructured.Unstructured
 			var err error
 			if test.ours {
-				if live, err = send(nil, "before"); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.client(kube.ConfigMaps).Delete(t.Context(), "settings", metav1.DeleteOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				live = must.Get(send(nil, "before"))(t)
+				must.Do(t, s.client(kube.ConfigMaps).Delete(t.Context(), "settings", metav1.DeleteOptions{}))
 			}
 			if test.theirs {
 				u := object("v1", "ConfigMap", s.namespace, "settings", map[string]any{"data": map[string]any{"b": "theirs"}})
-				if _, err := s.client(kube.ConfigMaps).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.client(kube.ConfigMaps).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 			}
 			if test.again {
-				if _, err := send(nil, "another run's"); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(send(nil, "another run's"))(t)
 			}
 			_, err = send(live, "ours")
 			if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) {
@@ -175,9 +165,7 @@ func TestSeveralMakeTheSame(t *testing.T) {
 		}()
 	}
 	for range cap(failed) {
-		if err := <-failed; err != nil {
-			t.Error(err)
-		}
+		check.Do(t, <-failed)
 	}
 	if writes, _ := s.calls.take(); len(writes) == 1 {
 		t.Log("they came one after the other")
@@ -215,9 +203,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 			s := newStage(t)
 			s.settle()
 			theirs := []byte(`{"data":{"theirs.yaml":"e: f\n"}}`)
-			if _, err := s.client(kube.ConfigMaps).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.ConfigMaps).Patch(t.Context(), s.namespace+"-manifests", types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "argocd"}))(t)
 			s.until("the other's manifest", func(o *model.Observed) bool { return o.Cluster.Manifests["manifests/theirs.yaml"] != "" })
 			text := strings.Replace(fmt.Sprintf(clusterText, s.namespace), twoManifests, test.manifests, 1)
 			s.desired.Spec = parseCluster(t, text)
@@ -226,9 +212,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 				if files := s.desired.Spec.ManifestFiles(); kind == model.UploadManifest {
 					action.Name = string(files[0].Folder) + "/" + files[0].Name
 				}
-				if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.plane.Act(t.Context(), s.desired, action))
 			}
 			s.wantManifests(test.want)
 		})
@@ -238,10 +222,7 @@ func TestManifestsThatTheFileDropped(t *testing.T) {
 // wantManifests compares the ConfigMaps of manifests, and which of them the AgentClusterInstall refers to.
 func (s *stage) wantManifests(want map[string][]string) {
 	s.Helper()
-	list, err := s.client(kube.ConfigMaps).List(s.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	list := must.Get(s.client(kube.ConfigMaps).List(s.Context(), metav1.ListOptions{}))(s)
 	got := map[string][]string{}
 	for _, u := range list.Items {
 		if name, ours := strings.CutPrefix(u.GetName(), s.namespace+"-"); ours {
@@ -262,7 +243,5 @@ func (s *stage) wantManifests(want map[string][]string) {
 			s.Errorf("the service is told of %s", name)
 		}
 	}
-	if len(refs) != len(want) {
-		s.Errorf("the service is told of %d, want %d", len(refs), len(want))
-	}
+	check.Equal(s, len(refs), len(want), "the service is told of")
 }

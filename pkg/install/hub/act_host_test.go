@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -45,42 +47,28 @@ func TestSecretsStandWhereTheAgentLooks(t *testing.T) {
 			}
 			s.desired.Spec = parseCluster(t, strings.NewReplacer("NAME", s.namespace, "POOL", home).Replace(fencedText))
 			agent := object("agent-install.openshift.io/v1beta1", "Agent", home, "00000000-0000-0000-0000-00000000000a", map[string]any{"spec": map[string]any{"approved": false, "role": "auto-assign"}})
-			agent, err := s.admin.Resource(kube.Agents.Resource()).Namespace(home).Create(t.Context(), agent, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			agent = must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(home).Create(t.Context(), agent, metav1.CreateOptions{}))(t)
 			update := model.Action{
 				Kind: model.UpdateHost, Scope: "host/cp-0", Name: "cp-0", Target: agent.GetName(), InfraEnv: home + "/pool",
 				Settings: model.Settings{model.SettingFencing: model.ValueOf("new"), model.SettingEndpointToken: model.ValueOf("new")},
 			}
-			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.Act(t.Context(), s.desired, update))
 			s.calls.take()
-			if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.Act(t.Context(), s.desired, update))
 			if writes, _ := s.calls.take(); len(writes) > 0 {
 				t.Errorf("said again, it writes %v", writes)
 			}
-			secret, err := s.admin.Resource(kube.Secrets.Resource()).Namespace(home).Get(t.Context(), s.namespace+"-cp-0-fencing", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			secret := must.Get(s.admin.Resource(kube.Secrets.Resource()).Namespace(home).Get(t.Context(), s.namespace+"-cp-0-fencing", metav1.GetOptions{}))(t)
 			owners := secret.GetOwnerReferences()
 			if goes := len(owners) == 1 && owners[0].UID == agent.GetUID(); goes != pooled || len(owners) > 1 {
 				t.Errorf("owners %+v", owners)
 			}
-			if agent, err = s.admin.Resource(kube.Agents.Resource()).Namespace(home).Get(t.Context(), agent.GetName(), metav1.GetOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			agent = must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(home).Get(t.Context(), agent.GetName(), metav1.GetOptions{}))(t)
 			if ref, _, _ := unstructured.NestedString(agent.Object, "spec", "fencingCredentialsSecretRef"); ref != secret.GetName() {
 				t.Errorf("the Agent names %q", ref)
 			}
 			token, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "ignitionEndpointTokenReference")
-			if _, err := s.admin.Resource(kube.Secrets.Resource()).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{}); err != nil {
-				t.Errorf("the token: %v", err)
-			}
+			check.Do(t, check.Err(s.admin.Resource(kube.Secrets.Resource()).Namespace(token["namespace"]).Get(t.Context(), token["name"], metav1.GetOptions{})), "the token")
 		})
 	}
 }
@@ -96,9 +84,7 @@ func TestInheritedNodeLabels(t *testing.T) {
 	s.until("the host", func(o *model.Observed) bool { return len(o.Hosts) == 1 && o.Cluster.Status == "insufficient" })
 	s.settle()
 	inherits := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"example.com/row,example.com/site"}},"spec":{"nodeLabels":{"example.com/site":"north","example.com/row":"1"}}}`
-	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(inherits), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(inherits), metav1.PatchOptions{FieldManager: "assisted-service"}))(t)
 	s.until("its labels", func(o *model.Observed) bool { return o.Hosts[0].Inherited["example.com/site"] == "north" })
 	for _, test := range []struct {
 		labels map[string]string // of the host in the file
@@ -136,9 +122,7 @@ func TestContestedAgent(t *testing.T) {
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "cp-0" {
 		t.Fatalf("the host is named %q", hostname)
 	}
-	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(`{"spec":{"hostname":"theirs"}}`), metav1.PatchOptions{FieldManager: "kubectl-edit"}))(t)
 	o := s.until("their name", func(o *model.Observed) bool { return o.Hosts[0].Settings[model.SettingHostname].Text() == "theirs" })
 	var refused error
 	for _, action := range install.Decide(s.desired, o, model.Memory{}, o.At).Actions {
@@ -152,9 +136,7 @@ func TestContestedAgent(t *testing.T) {
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "theirs" {
 		t.Errorf("their name was overwritten with %q", hostname)
 	}
-	if err := checkFieldOwners(s.get(kube.Agents, name), map[string]any{"role": "worker", "approved": true}); err != nil {
-		t.Errorf("our own fields: %v", err)
-	}
+	check.Do(t, checkFieldOwners(s.get(kube.Agents, name), map[string]any{"role": "worker", "approved": true}), "our own fields")
 }
 
 // A reserved Agent is changed to what the file says and then bound; what the file does not say, and its approval, stay
@@ -162,17 +144,13 @@ func TestContestedAgent(t *testing.T) {
 func TestBindReservedAgent(t *testing.T) {
 	s := newStage(t)
 	pool := server.Start(t).Namespace(t)
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}))
 	const id = "00000000-0000-0000-0000-00000000000a"
 	u := pooled(pool, id, map[string]any{"approved": true, "role": "auto-assign", "hostname": "theirs", "installation_disk_id": "/dev/sdb", "nodeLabels": map[string]any{"rack": "7"}})
 	u.SetResourceVersion("")
 	delete(u.Object, "status")
 	agents := s.admin.Resource(kube.Agents.Resource()).Namespace(pool)
-	if _, err := agents.Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(agents.Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}))(t)
 	s.desired.Spec.Spec.Hosts[0].Match.Agent = pool + "/" + id
 	query := s.desired.Query()
 	s.until("the reserved Agent", func(*model.Observed) bool {
@@ -181,21 +159,14 @@ func TestBindReservedAgent(t *testing.T) {
 	})
 	s.calls.take()
 	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
-	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
 	s.wantWrites("agents/"+id, "agents/"+id)
-	now, err := agents.Get(t.Context(), id, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(agents.Get(t.Context(), id, metav1.GetOptions{}))(t)
 	spec := now.Object["spec"].(map[string]any)
 	ref := spec["clusterDeploymentName"].(map[string]any)
 	if spec["role"] != "master" || ref["name"] != s.namespace || spec["approved"] != true || spec["hostname"] != "theirs" || spec["installation_disk_id"] != "/dev/sdb" || spec["nodeLabels"].(map[string]any)["rack"] != "7" {
 		t.Errorf("spec %v", spec)
 	}
-	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
 	s.wantWrites()
 }

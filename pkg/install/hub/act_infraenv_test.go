@@ -11,7 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -55,9 +57,7 @@ func TestNodeLabels(t *testing.T) {
 	}
 	update := func(want ...string) {
 		t.Helper()
-		if done := s.settle(); !slices.Equal(done, want) {
-			t.Errorf("done %v, want %v", done, want)
-		}
+		check.Slice(t, s.settle(), want)
 	}
 	hub.NodeLabels = map[string]string{"example.com/site": "south"}
 	update("UpdateInfraEnv")
@@ -88,15 +88,8 @@ func nodesOf(t *testing.T, cluster string, host spec.Host) *spec.Cluster {
 	t.Helper()
 	n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: cluster, Hosts: []spec.Host{host}}}
 	n.Spec.Network.Defaults = spec.NetworkDefaults{Gateway: "192.168.127.1", DNS: []string{"192.168.127.1"}}
-	c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
+	return must.Get(c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"}))(t)
 }
 
 // TestNodesLeaveNetworksOfOthers: the networks of machines that a file of kind Nodes does
@@ -109,10 +102,7 @@ func TestNodesLeaveNetworksOfOthers(t *testing.T) {
 	s.settle()
 	names := func() string {
 		t.Helper()
-		list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}))(t)
 		var names []string
 		for _, u := range list.Items {
 			names = append(names, strings.TrimPrefix(u.GetName(), s.namespace+"-"))
@@ -128,9 +118,7 @@ func TestNodesLeaveNetworksOfOthers(t *testing.T) {
 			Key: "update", Kind: model.UpdateInfraEnv, Name: s.namespace, Target: kube.ID(s.namespace, s.namespace),
 			Settings: model.Settings{model.SettingStaticNetworks: model.ValueOf([]string{})},
 		}
-		if err := s.plane.Act(t.Context(), s.desired, update); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, update))
 	}
 	act(&spec.HostNet{IP: "192.168.127.55/24"})
 	if got := names(); before == "" || got != before+" w-5" {
@@ -157,9 +145,7 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 	hosts[1].Discovery = &spec.HostDiscovery{PullSecret: spec.Source{SecretRef: &spec.SecretRef{Name: "theirs"}}}
 	s.settle()
 	secret := s.namespace + "-" + hosts[0].Name + "-pull-secret"
-	if text, err := kube.SecretValue(s.get(kube.Secrets, secret), hubapi.KeyPullSecret); err != nil || string(text) != ownSecret {
-		t.Errorf("pull secret %q, %v", text, err)
-	}
+	check.Equal(t, string(must.Get(kube.SecretValue(s.get(kube.Secrets, secret), hubapi.KeyPullSecret))(t)), ownSecret, "pull secret")
 	for env, want := range map[string]struct{ secret, proxy, image string }{
 		s.namespace:  {s.namespace + "-pull-secret", "http://proxy.example.com:3128", ""},
 		"own-env":    {secret, "http://rack-a:3128", "minimal-iso"},
@@ -186,8 +172,6 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 		t.Errorf("a pull secret that nobody asked to send again: %v", again)
 	}
 	resend := model.Action{Kind: model.UpdateInfraEnv, Name: "own-env", Settings: model.Settings{model.SettingPullSecret: model.ValueOf("resend")}}
-	if err := s.plane.Act(t.Context(), s.desired, resend); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, resend))
 	s.wantWrites("secrets/" + "C-" + hosts[0].Name + "-pull-secret")
 }

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -27,9 +29,7 @@ import (
 func TestRegisterOnce(t *testing.T) {
 	s := newStage(t)
 	done := s.settle()
-	if want := []string{"RegisterCluster", "RegisterInfraEnv"}; !slices.Equal(done, want) {
-		t.Errorf("done %v, want %v", done, want)
-	}
+	check.Slice(t, done, []string{"RegisterCluster", "RegisterInfraEnv"})
 	s.wantWrites(
 		"secrets/C-pull-secret", "configmaps/C-manifests", "configmaps/C-openshift", "clusterdeployments/C", "agentclusterinstalls/C", "infraenvs/C",
 	)
@@ -74,9 +74,7 @@ func TestInstall(t *testing.T) {
 		return len(o.Hosts) == 4 && o.Hosts[3].Inventory.Known && o.Cluster.State == model.ClusterBlocked
 	})
 	s.calls.take()
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateHost", "UpdateHost", "UpdateHost", "UpdateHost"})
 	s.wantWrites("agents/"+names[0], "agents/"+names[1], "agents/"+names[2], "agents/"+names[3])
 	agent := s.get(kube.Agents, names[0])
 	got, _, _ := unstructured.NestedMap(agent.Object, "spec")
@@ -87,9 +85,7 @@ func TestInstall(t *testing.T) {
 	}
 	s.says("ready")
 	s.until("ready", func(o *model.Observed) bool { return o.Cluster.State == model.ClusterReady && !o.Cluster.Released })
-	if done := s.settle(); !slices.Equal(done, []string{"StartInstall"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"StartInstall"})
 	s.wantWrites("agentclusterinstalls/C")
 	if o := s.observe(); !o.Cluster.Released || o.Cluster.Hold != "" {
 		t.Errorf("released %v, hold %q", o.Cluster.Released, o.Cluster.Hold)
@@ -100,9 +96,7 @@ func TestInstall(t *testing.T) {
 		t.Error("nobody has recorded the end, and it is not said so")
 	}
 	for name, want := range map[string]string{"kubeconfig": "final", "kubeadmin-password": "secret"} {
-		if data, err := s.plane.Credential(t.Context(), o.Cluster.ID, name); err != nil || string(data) != want {
-			t.Errorf("%s: %q, %v", name, data, err)
-		}
+		check.Equal(t, string(must.Get(s.plane.Credential(t.Context(), o.Cluster.ID, name))(t)), want, name)
 	}
 	if done := s.settle(); !slices.Contains(done, "RecordInstalled") {
 		t.Errorf("done %v", done)
@@ -136,19 +130,13 @@ func TestStartPreserves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: test.manager}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(test.patch), metav1.PatchOptions{FieldManager: test.manager}))(t)
 			changed := s.get(kube.ClusterDeployments, s.namespace).GetResourceVersion()
 			s.eventually("the change", func() bool {
 				return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetResourceVersion() == changed
 			})
-			if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.preserves(); got != test.want {
-				t.Errorf("preserved: %v", got)
-			}
+			must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.StartInstall}))
+			check.Equal(t, s.preserves(), test.want, "preserved")
 		})
 	}
 }
@@ -169,14 +157,10 @@ func TestImageSetOfTheFile(t *testing.T) {
 					"networking": map[string]any{}, "provisionRequirements": map[string]any{"controlPlaneAgents": int64(3)},
 				}})
 				left.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
-				if _, err := s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}))(t)
 			}
 			s.settle()
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
-				t.Errorf("it refers to %s", set)
-			}
+			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
 			for set, there := range map[string]bool{want: true, not: false} {
 				if is := s.hasImageSet(set); is != there {
 					t.Errorf("%s is there: %v", set, is)
@@ -184,15 +168,9 @@ func TestImageSetOfTheFile(t *testing.T) {
 			}
 			// What is changed later continues from there.
 			s.desired.Spec.Spec.Network.Machine = []string{"192.168.0.0/16"}
-			if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-				t.Errorf("done %v", done)
-			}
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
-				t.Errorf("it refers to %s", set)
-			}
-			if err := s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			check.Slice(t, s.settle(), []string{"UpdateCluster"})
+			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
+			must.Do(t, s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}))
 			if s.hasImageSet(want) {
 				t.Errorf("%s is left", want)
 			}
@@ -222,23 +200,14 @@ func TestImageSetsOfOneName(t *testing.T) {
 	}
 	sets := []string{first.namespace + "." + first.namespace + "-release", second.namespace + "." + first.namespace + "-release"}
 	for i, name := range sets {
-		set, err := first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := recordOf(set).release; got != fmt.Sprintf(image, i) {
-			t.Errorf("%s is %s", name, got)
-		}
+		set := must.Get(first.admin.Resource(kube.ClusterImageSets.Resource()).Get(t.Context(), name, metav1.GetOptions{}))(t)
+		check.Equal(t, recordOf(set).release, fmt.Sprintf(image, i), name)
 	}
-	if err := first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.plane.DeleteCluster(t.Context(), kube.ID(first.namespace, first.namespace), install.DeleteOptions{}))
 	if first.hasImageSet(sets[0]) || !first.hasImageSet(sets[1]) {
 		t.Errorf("the first's is left: %v, the second's: %v", first.hasImageSet(sets[0]), first.hasImageSet(sets[1]))
 	}
-	if err := second.plane.DeleteCluster(t.Context(), kube.ID(second.namespace, first.namespace), install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.plane.DeleteCluster(t.Context(), kube.ID(second.namespace, first.namespace), install.DeleteOptions{}))
 	if second.hasImageSet(sets[1]) {
 		t.Error("the second's is left")
 	}
@@ -251,14 +220,10 @@ func (s *stage) finish() {
 		"-admin-kubeconfig": {"kubeconfig": "final"}, "-admin-password": {"username": "kubeadmin", "password": "secret"},
 	} {
 		u := object("v1", "Secret", s.namespace, s.namespace+name, map[string]any{"stringData": data})
-		if _, err := s.client(kube.Secrets).Create(s.Context(), u, metav1.CreateOptions{}); err != nil {
-			s.Fatal(err)
-		}
+		must.Get(s.client(kube.Secrets).Create(s.Context(), u, metav1.CreateOptions{}))(s)
 	}
 	patch := `{"spec":{"clusterMetadata":{"clusterID":"a","infraID":"b","adminKubeconfigSecretRef":{"name":"` + s.namespace + `-admin-kubeconfig"},"adminPasswordSecretRef":{"name":"` + s.namespace + `-admin-password"}}}}`
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "assisted-service"}))(s)
 	s.says("installed", conditionOf("SpecSynced", "True", "SyncOK"), conditionOf("Completed", "True", "InstallationCompleted"),
 		conditionOf("Failed", "False", "InstallationNotFailed"), conditionOf("Stopped", "True", "InstallationCompleted"))
 }
@@ -268,16 +233,12 @@ func (s *stage) finish() {
 func TestUpdate(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"spec":{"networking":{"userManagedNetworking":false}}}`), metav1.PatchOptions{FieldManager: "webhook"}))(t)
 	s.until("the webhook's field", func(o *model.Observed) bool { return o.Cluster.Settings[model.SettingUserManaged] == "false" })
 	s.calls.take()
 	s.desired.Spec.Spec.Network.VIPs.API = []string{"192.168.127.200"}
 	s.desired.Spec.Spec.SSHKeys = nil // left out, and so left alone
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster"})
 	s.wantWrites("agentclusterinstalls/C")
 	fields := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"].(map[string]any)
 	if vips := fields["apiVIPs"].([]any); vips[0] != "192.168.127.200" {
@@ -297,9 +258,7 @@ func TestUpdateEndpointCertificate(t *testing.T) {
 	s.settle()
 	for _, certificate := range []string{"new", "newer"} {
 		endpoint.CA.Inline = certificate
-		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-			t.Errorf("%s: done %v", certificate, done)
-		}
+		check.Slice(t, s.settle(), []string{"UpdateCluster"}, certificate)
 		var shown spec.IgnitionEndpoint
 		if err := s.observe().Cluster.Settings[model.SettingIgnitionEndpoint].Decode(&shown); err != nil || shown.CA.Text() != certificate {
 			t.Errorf("%s: shown %+v, %v", certificate, shown, err)
@@ -347,9 +306,7 @@ func TestTimeServersOfAHub(t *testing.T) {
 		t.Errorf("blockers %+v", plan.Blockers)
 	}
 	network.NTP, network.Defaults.NTP = nil, []string{"10.1.1.3"}
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
-		t.Errorf("others of the same kind: done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateInfraEnv"}, "others of the same kind: done")
 }
 
 // How many machines there are of the control plane, and beside it, is written in
@@ -382,13 +339,9 @@ func TestCountsThatChange(t *testing.T) {
 		{text, map[string]any{"controlPlaneAgents": int64(3), "workerAgents": int64(0)}},
 	} {
 		s.desired.Spec = parseCluster(t, test.text)
-		if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-			t.Errorf("%v: done %v", test.want, done)
-		}
+		check.Slice(t, s.settle(), []string{"UpdateCluster"}, test.want)
 		s.wantWrites("agentclusterinstalls/C")
-		if diff := cmp.Diff(test.want, requirements(s)); diff != "" {
-			t.Error(diff)
-		}
+		check.Same(t, test.want, requirements(s))
 		if done := s.settle(); len(done) > 0 {
 			t.Errorf("%v: a second run does %v", test.want, done)
 		}
@@ -399,9 +352,7 @@ func TestCountsThatChange(t *testing.T) {
 // name.
 func (s *stage) another(k kube.Kind, text string) {
 	s.Helper()
-	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(text), metav1.PatchOptions{FieldManager: "argocd"}))(s)
 }
 
 // Fields that another client has set are not overwritten.
@@ -552,9 +503,7 @@ func TestUserManagedFollowsThePlatform(t *testing.T) {
 	}
 	with := strings.Replace(fmt.Sprintf(clusterText, s.namespace), "  fips: true", "  fips: true\n  platform: baremetal", 1)
 	s.desired.Spec = parseCluster(t, with)
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster"})
 	if is, said := userManaged(); is || said {
 		t.Error("bare metal is left with a network that is user-managed")
 	}
@@ -591,9 +540,7 @@ func TestLabelsOfTheCaller(t *testing.T) {
 	s.wantWrites()
 	// What is written nevertheless keeps those of before.
 	s.desired.Options = model.Options{}
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: model.Settings{"spec.boot.image": `"minimal"`}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Kind: model.UpdateInfraEnv, Name: s.namespace, Settings: model.Settings{"spec.boot.image": `"minimal"`}}))
 	if labels := s.get(kube.InfraEnvs, s.namespace).GetLabels(); labels["cluster.x-k8s.io/cluster-name"] != "outer" {
 		t.Errorf("labels %v", labels)
 	}

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 )
 
@@ -24,10 +24,7 @@ func TestObjects(t *testing.T) {
 	host := object("metal3.io/v1alpha1", "BareMetalHost", "lab", "cp-0", nil)
 	host.SetLabels(map[string]string{hubapi.LabelCluster: "lab"})
 	put(t, at, env, host, object("metal3.io/v1alpha1", "BareMetalHost", "lab", "other", nil), agentWith(conditionOf("SpecSynced", "False", "InputError")))
-	got, err := p.Objects(t.Context(), "lab/lab")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(p.Objects(t.Context(), "lab/lab"))(t)
 	for i := range got {
 		for j := range got[i].Conditions {
 			got[i].Conditions[j].Since = time.Time{} // which is now
@@ -39,7 +36,5 @@ func TestObjects(t *testing.T) {
 		{Kind: "BareMetalHost", Name: "cp-0"},
 		{Kind: "PreprovisioningImage", Name: "cp-0", Conditions: []install.ObjectCondition{{Type: "Error", Status: "True", Reason: "ArchMismatch", Message: "no such arch"}}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 }

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,11 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -30,15 +31,11 @@ import (
 func TestDeleteGoesOn(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	for run, some := range []bool{true, false} {
 		found := 0
-		if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Found: func() { found++ }}))
 		if found > 0 != some {
 			t.Errorf("run %d found %d objects", run, found)
 		}
@@ -61,19 +58,13 @@ func TestNamespaceOfOthersStays(t *testing.T) {
 			s.settle()
 			namespaces := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 			label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
-			if _, err := namespaces.Patch(t.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(namespaces.Patch(t.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}))(t)
 			if theirs != nil {
 				theirs.SetNamespace(s.namespace)
 				resource := schema.GroupVersionResource{Group: theirs.GroupVersionKind().Group, Version: "v1", Resource: strings.ToLower(theirs.GetKind()) + "s"}
-				if _, err := s.admin.Resource(resource).Namespace(s.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.admin.Resource(resource).Namespace(s.namespace).Create(t.Context(), theirs, metav1.CreateOptions{}))(t)
 			}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
 			u, err := namespaces.Get(t.Context(), s.namespace, metav1.GetOptions{})
 			going := apierrors.IsNotFound(err) || err == nil && u.GetDeletionTimestamp() != nil
 			if going != (theirs == nil) {
@@ -95,27 +86,18 @@ func TestInfraEnvGoesWithItsNetworks(t *testing.T) {
 			"interfaces": []any{map[string]any{"name": "eno1", "macAddress": "52:54:00:00:00:09"}},
 		}})
 		u.SetLabels(labels)
-		if _, err := s.client(kube.NMStateConfigs).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.client(kube.NMStateConfigs).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 	}
 	s.until("all networks", func(*model.Observed) bool {
 		return len(s.plane.api.Watching(s.namespace).Store(kube.NMStateConfigs).All()) == 4
 	})
-	if err := s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteInfraEnv(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
+	list := must.Get(s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}))(t)
 	var left []string
 	for i := range list.Items {
 		left = append(left, list.Items[i].GetName())
 	}
-	if want := []string{"another", "others", "theirs"}; !slices.Equal(left, want) {
-		t.Errorf("left are %q, and should be %q", left, want)
-	}
+	check.Slice(t, left, []string{"another", "others", "theirs"}, "left are")
 }
 
 // The machines of a cluster that runs are taken from the bare metal operator before
@@ -126,15 +108,11 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.settle()
-			if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"installed":%t}}`, installed), metav1.PatchOptions{}))(t)
 			machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{"online": true}})
 			machine.SetLabels(map[string]string{hubapi.LabelCluster: s.namespace})
 			machine.SetFinalizers([]string{"metal3.io/test"})
-			if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{}))(t)
 			s.until("the machine", func(*model.Observed) bool {
 				at := s.plane.api.Watching(s.namespace)
 				deployment := at.Store(kube.ClusterDeployments).Get(s.namespace)
@@ -149,15 +127,9 @@ func TestDeleteLeavesMachinesOn(t *testing.T) {
 				u := s.plane.api.Watching(s.namespace).Store(kube.BareMetalHosts).Get("metal")
 				return u.GetDeletionTimestamp() != nil
 			})
-			if detached := s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != ""; detached != installed {
-				t.Errorf("detached: %v", detached)
-			}
-			if _, err := s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-deleted; err != nil {
-				t.Error(err)
-			}
+			check.Equal(t, s.get(kube.BareMetalHosts, "metal").GetAnnotations()[hubapi.AnnotationBMHDetached] != "", installed, "detached")
+			must.Get(s.client(kube.BareMetalHosts).Patch(t.Context(), "metal", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
+			check.Do(t, <-deleted)
 		})
 	}
 }
@@ -167,49 +139,19 @@ func TestLetGoOfWhatChanges(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	before := s.get(kube.InfraEnvs, s.namespace)
-	if _, err := s.client(kube.InfraEnvs).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.InfraEnvs).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"the":"service"}}}`), metav1.PatchOptions{FieldManager: "service"}))(t)
 	w := &teardown.Deleter{Writer: kube.Writer{Client: s.plane.api, Namespace: s.plane.api.Watching(s.namespace), Cluster: s.namespace}}
-	if err := w.ReleaseObject(t.Context(), kube.InfraEnvs, before); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.ReleaseObject(t.Context(), kube.InfraEnvs, before))
 	after := s.get(kube.InfraEnvs, s.namespace)
 	if kube.AppliedEntry(after) >= 0 || after.GetLabels()[hubapi.LabelCluster] != "" || after.GetAnnotations()["the"] != "service" {
 		t.Errorf("left: %v, %v, %+v", after.GetLabels(), after.GetAnnotations(), after.GetManagedFields())
 	}
 }
 
-// noted gathers notes.
-type noted struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (n *noted) note(text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.all = append(n.all, text)
-}
-
-// with are the reports that contain all of some words.
-func (n *noted) with(words ...string) (found []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, text := range n.all {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
-			found = append(found, text)
-		}
-	}
-	return found
-}
-
 // finalizers sets those of an object of the cluster's name, none if there is none.
 func (s *stage) finalizers(k kube.Kind, list string) {
 	s.Helper()
-	if _, err := s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(k).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":[`+list+`]}}`), metav1.PatchOptions{}))(s)
 }
 
 const deprovision = "hive.openshift.io/deprovision"
@@ -224,9 +166,9 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 	s.plane.api.Clock = clock.Scaled(60)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	told := &noted{}
+	told := &planetest.Notes{}
 	go func() {
-		told.await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
+		told.Await(t, "waiting for", "ClusterDeployment "+s.namespace, deprovision)
 		s.eventually("the end of the AgentClusterInstall", func() bool {
 			list, err := s.client(kube.AgentClusterInstalls).List(ctx, metav1.ListOptions{})
 			return err == nil && len(list.Items) == 0
@@ -234,14 +176,12 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		stop()
 	}()
 	// Where there is no garbage collector, no other component deletes it.
-	if err := s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.note}); !errors.Is(err, context.Canceled) {
+	must.Do(t, s.client(kube.AgentClusterInstalls).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
+	if err := s.plane.DeleteCluster(ctx, own, install.DeleteOptions{Report: told.Add}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("ends with %v", err)
 	}
-	if len(told.with("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
-		t.Errorf("on its end it tells %q", told.all)
+	if len(told.With("stopped while", "ClusterDeployment "+s.namespace, deprovision, "Hive's operator")) != 1 {
+		t.Errorf("on its end it tells %q", told.All())
 	}
 
 	// What a later process sees.
@@ -258,9 +198,7 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 		t.Errorf("found: %+v, %v", ref, err)
 	}
 	s.finalizers(kube.ClusterDeployments, "")
-	if err := s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), ref.ID, install.DeleteOptions{}))
 	s.empty()
 }
 
@@ -292,9 +230,7 @@ func (s *stage) empty() {
 func TestLeftWithoutClusterDeployment(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if err := s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.client(kube.ClusterDeployments).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	s.until("without a ClusterDeployment", func(o *model.Observed) bool { return o.Cluster == nil })
 	own := s.namespace + "/" + s.namespace
 	for _, text := range []string{s.namespace, own} {
@@ -308,27 +244,11 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, ref, err)
 		}
 	}
-	if err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{}))
 	s.empty()
 	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); model.FaultOf(err).Code != model.CodeNotFound {
 		t.Errorf("when all is gone: %+v, %v", ref, err)
 	}
-}
-
-// await waits for a note.
-func (n *noted) await(t *testing.T, words ...string) {
-	t.Helper()
-	for range 2000 {
-		if len(n.with(words...)) > 0 {
-			return
-		}
-		if err := clock.Real().Sleep(t.Context(), 10*time.Millisecond); err != nil {
-			return
-		}
-	}
-	t.Errorf("no note of %q: %q", words, n.all)
 }
 
 // What was released, or never was oaictl's, is not deleted.
@@ -336,9 +256,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	own := s.namespace + "/" + s.namespace
-	if err := s.plane.ReleaseCluster(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.ReleaseCluster(t.Context(), own))
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
 	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(model.FaultOf(err).Next.String(), "--adopt "+own) || !strings.Contains(model.FaultOf(err).Next.String(), "kubectl delete clusterdeployment -n "+s.namespace) {
@@ -353,9 +271,7 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 func TestDeleteOfWhatIsProtected(t *testing.T) {
 	s := newStage(t)
 	s.settle()
-	if _, err := s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.ClusterDeployments).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"hive.openshift.io/protected-delete":"true"}}}`), metav1.PatchOptions{}))(t)
 	s.until("protected", func(*model.Observed) bool {
 		return s.plane.api.Watching(s.namespace).Store(kube.ClusterDeployments).Get(s.namespace).GetAnnotations()[hubapi.AnnotationProtectedDelete] != ""
 	})
@@ -379,14 +295,10 @@ func TestNotesOfWhatStays(t *testing.T) {
 		"a namespace with something else": {func(s *stage) {
 			s.labelNamespace()
 			put := object("v1", "ConfigMap", s.namespace, "notes", map[string]any{})
-			if _, err := s.client(kube.ConfigMaps).Create(s.Context(), put, metav1.CreateOptions{}); err != nil {
-				s.Fatal(err)
-			}
+			must.Get(s.client(kube.ConfigMaps).Create(s.Context(), put, metav1.CreateOptions{}))(s)
 		}, []string{"stays", "ConfigMap notes"}},
 		"an InfraEnv without the label": {func(s *stage) {
-			if _, err := s.client(kube.InfraEnvs).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}); err != nil {
-				s.Fatal(err)
-			}
+			must.Get(s.client(kube.InfraEnvs).Patch(s.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+hubapi.LabelCluster+`":null}}}`), metav1.PatchOptions{}))(s)
 			s.eventually("no label", func() bool {
 				return s.plane.api.Watching(s.namespace).Store(kube.InfraEnvs).Get(s.namespace).GetLabels()[hubapi.LabelCluster] == ""
 			})
@@ -396,12 +308,10 @@ func TestNotesOfWhatStays(t *testing.T) {
 			s := newStage(t)
 			s.settle()
 			test.prepare(s)
-			told := &noted{}
-			if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.note}); err != nil {
-				t.Fatal(err)
-			}
-			if len(told.with(test.says...)) != 1 {
-				t.Errorf("told %q", told.all)
+			told := &planetest.Notes{}
+			must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{Report: told.Add}))
+			if len(told.With(test.says...)) != 1 {
+				t.Errorf("told %q", told.All())
 			}
 		})
 	}
@@ -414,13 +324,11 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 	s.namespace = name + "-place"
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
 	s.settle()
-	told := &noted{}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.note}); err != nil {
-		t.Fatal(err)
-	}
+	told := &planetest.Notes{}
+	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+name, install.DeleteOptions{Report: told.Add}))
 	left, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(t.Context(), s.namespace, metav1.GetOptions{})
-	if stays := told.with("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
-		t.Errorf("told %q; the namespace: %v (%v)", told.all, left, err)
+	if stays := told.With("stays"); len(stays) > 0 || err == nil && left.GetDeletionTimestamp() == nil {
+		t.Errorf("told %q; the namespace: %v (%v)", told.All(), left, err)
 	}
 }
 
@@ -428,9 +336,7 @@ func TestNamespaceOfAnotherName(t *testing.T) {
 func (s *stage) labelNamespace() {
 	s.Helper()
 	label := []byte(`{"metadata":{"labels":{"` + hubapi.LabelCluster + `":"` + s.namespace + `"}}}`)
-	if _, err := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(s.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Patch(s.Context(), s.namespace, types.MergePatchType, label, metav1.PatchOptions{}))(s)
 }
 
 // A namespace that is being deleted says itself what of its content holds it.
@@ -469,12 +375,8 @@ func TestDelete(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	theirs := object("v1", "Secret", s.namespace, "theirs", map[string]any{})
-	if _, err := s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Secrets).Create(t.Context(), theirs, metav1.CreateOptions{}))(t)
+	must.Do(t, s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{}))
 	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs, kube.NMStateConfigs} {
 		if list, err := s.client(k).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) > 0 {
 			t.Errorf("%s: %d are left, %v", k.Resource().Resource, len(list.Items), err)
@@ -494,16 +396,12 @@ func TestDeleteThatHangs(t *testing.T) {
 	s := newStage(t)
 	s.plane.api.Clock = clock.Scaled(1200)
 	s.settle()
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":["agentclusterinstall.agent-install.openshift.io/ai-deprovision"]}}`), metav1.PatchOptions{}))(t)
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
 	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}))(t)
 }
 
 // Letting go deletes nothing and changes no field.
@@ -511,9 +409,7 @@ func TestRelease(t *testing.T) {
 	s := newStage(t)
 	s.settle()
 	before := s.get(kube.AgentClusterInstalls, s.namespace).Object["spec"]
-	if err := s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.ReleaseCluster(t.Context(), s.namespace+"/"+s.namespace))
 	for _, k := range []kube.Kind{kube.ClusterDeployments, kube.AgentClusterInstalls, kube.InfraEnvs} {
 		u := s.get(k, s.namespace)
 		if u.GetLabels()["oaictl.io/cluster"] != "" {
@@ -530,9 +426,7 @@ func TestRelease(t *testing.T) {
 
 	// A user who names it may take it over again.
 	s.desired.Options.Adopt = s.namespace + "/" + s.namespace
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster", "UploadManifest", "UploadManifest"}) {
-		t.Errorf("adopting does %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateCluster", "UploadManifest", "UploadManifest"}, "adopting does")
 	s.desired.Options.Adopt = ""
 	if o := s.observe(); o.Cluster == nil || !o.Cluster.Owned {
 		t.Errorf("adopted: %+v", o.Cluster)

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -31,9 +32,7 @@ func TestDiscoveryIgnitionHasTheNetworks(t *testing.T) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 	})}
 	var got bytes.Buffer
-	if err := p.DownloadInfraEnvFile(t.Context(), "lab/lab", "discovery.ign", &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.DownloadInfraEnvFile(t.Context(), "lab/lab", "discovery.ign", &got))
 	if want := "https://hub.example.com/v2/infra-envs/1/downloads/files?api_key=signed&discovery_iso_type=full-iso&file_name=discovery.ign"; asked != want || got.String() != "{}" {
 		t.Errorf("asked for %s, got %s", asked, &got)
 	}

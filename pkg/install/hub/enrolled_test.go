@@ -6,7 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,9 +26,7 @@ func TestEnrolledMachines(t *testing.T) {
 			"spec":     map[string]any{"bootMACAddress": "52:54:00:00:00:0" + name},
 			"status":   map[string]any{"provisioning": map[string]any{"state": state}},
 		}}
-		if err := store.Update(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, store.Update(u))
 	}
 	is := func(cluster string, want ...model.Enrolled) []model.Enrolled {
 		t.Helper()
@@ -51,9 +51,7 @@ func TestEnrolledMachines(t *testing.T) {
 	put("1", "3", "", "provisioned")
 	one.State = "provisioned"
 	is("other", one, two)
-	if err := store.Replace(nil, "4"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Replace(nil, "4"))
 	if left := plane.enrolledMachines(at, "own"); left == nil || len(left) > 0 {
 		t.Errorf("of those that are gone there are %#v", left)
 	}
@@ -84,9 +82,7 @@ func TestPreprovisioningImages(t *testing.T) {
 		if m.Name == "broken" {
 			want = text
 		}
-		if m.Trouble != want {
-			t.Errorf("%s: %q", m.Name, m.Trouble)
-		}
+		check.Equal(t, m.Trouble, want, m.Name)
 		if given[i].Trouble != "" {
 			t.Errorf("%s: the list that clusters share was changed", m.Name)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -21,10 +22,7 @@ func filledPlane(t *testing.T, namespace string, others ...runtime.Object) (*Pla
 	for _, k := range kube.Known() {
 		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil))(t)
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, others...)
 	t.Cleanup(client.Close)
 	p := &Plane{api: client, memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kubewatch.Signal{}}
@@ -36,9 +34,7 @@ func watchedNamespace(t *testing.T, client *kube.Client, name string) *kube.Name
 	t.Helper()
 	at := kube.NewNamespace(&client.Texts, name, kube.Watched()...)
 	for _, s := range at.Stores {
-		if err := s.Replace(nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace(nil, ""))
 	}
 	client.Namespaces[name] = at
 	return at
@@ -49,9 +45,7 @@ func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured
 	t.Helper()
 	for _, u := range objects {
 		if s, watched := at.Stores[kube.Kind(u.GetKind())]; watched {
-			if err := s.Update(u); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Update(u))
 		}
 	}
 }

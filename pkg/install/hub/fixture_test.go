@@ -2,12 +2,12 @@ package hub
 
 import (
 	"path/filepath"
-
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -47,13 +47,9 @@ spec:
 func parseCluster(t *testing.T, text string) *spec.Cluster {
 	t.Helper()
 	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`, "BMC": "admin:secret"}
-	c, err := spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(text), spec.Env{
+	return must.Get(spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(text), spec.Env{
 		LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	}))(t)
 }
 
 func object(version, kind, namespace, name string, fields map[string]any) *unstructured.Unstructured {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -18,9 +19,7 @@ func TestCompareVersions(t *testing.T) {
 	got := slices.Clone(want)
 	rand.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
 	slices.SortFunc(got, compareVersions)
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	check.Slice(t, got, want)
 }
 
 // The version of a release is read from its tag, or from its name if the image has a digest, and a release is used only

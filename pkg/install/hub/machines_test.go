@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -26,15 +28,11 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	machine := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, "metal", map[string]any{"spec": map[string]any{
 		"online": true, "bootMACAddress": "52:54:00:00:00:00", "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 	}})
-	if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), machine, metav1.CreateOptions{FieldManager: "somebody"}))(t)
 	name := s.boots(0)
 	agent := s.get(kube.Agents, name)
 	agent.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace, "agent-install.openshift.io/bmh": "metal"})
-	if _, err := s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Update(t.Context(), agent, metav1.UpdateOptions{FieldManager: "bmac"}))(t)
 	s.until("the machine", func(o *model.Observed) bool {
 		at := s.plane.api.Watching(s.namespace)
 		u := at.Store(kube.Agents).Get(name)
@@ -49,9 +47,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		},
 	}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, action))
 	}
 	s.wantWrites("baremetalhosts/metal")
 	notes := s.get(kube.BareMetalHosts, "metal").GetAnnotations()
@@ -59,23 +55,17 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 		"bmac.agent-install.openshift.io/role": "master", "bmac.agent-install.openshift.io/hostname": "cp-0",
 		"bmac.agent-install.openshift.io.node-label.rack": "a", "bmac.agent-install.openshift.io/installer-args": `["--append-karg","x=y"]`,
 	} {
-		if notes[key] != want {
-			t.Errorf("%s is %q, want %q", key, notes[key], want)
-		}
+		check.Equal(t, notes[key], want, key)
 	}
 	// The controller adds labels, and never removes one.
 	patch := `{"metadata":{"annotations":{"agent.agent-install.openshift.io/inherited-node-labels":"site"}},"spec":{"nodeLabels":{"rack":"a","site":"north"}}}`
-	if _, err := s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "bmac"}))(t)
 	s.until("the labels", func(o *model.Observed) bool {
 		return strings.Contains(string(o.Hosts[0].Settings[model.SettingLabels]), "rack")
 	})
 	action.Settings = model.Settings{model.SettingLabels: model.ValueOf(map[string]string{"row": "1"})}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, action))
 	}
 	s.wantWrites("baremetalhosts/metal", "agents/"+name)
 	notes = s.get(kube.BareMetalHosts, "metal").GetAnnotations()
@@ -96,11 +86,7 @@ func metal3Hosts(t *testing.T, namespace string, names ...string) *spec.Cluster 
 		text += fmt.Sprintf("  - {name: %s, match: {mac: \"52:54:00:00:00:%02d\"}, bmc: {address: 10.0.0.%d, system: \"1\", credentials: {env: BMC}}}\n", name, i, i+1)
 	}
 	values := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dTpw"}}}`, "BMC": "admin:secret"}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), spec.Env{LookupEnv: func(name string) (string, bool) { v, set := values[name]; return v, set }}))(t)
 }
 
 // Machines that the hub boots are given to it once their image is there, each
@@ -116,19 +102,13 @@ func TestMachinesThatTheHubBoots(t *testing.T) {
 	s.imageReady()
 	s.until("the image", func(o *model.Observed) bool { return o.InfraEnvs[0].Image.State == model.ImageReady })
 	s.calls.take()
-	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost", "RegisterHost", "RegisterHost"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"RegisterHost", "RegisterHost", "RegisterHost"})
 	s.wantWrites(
 		"secrets/C-cp-0-bmc", "secrets/C-cp-1-bmc", "secrets/C-cp-2-bmc", "baremetalhosts/cp-0", "baremetalhosts/cp-1", "baremetalhosts/cp-2",
 	)
-	if env := s.get(kube.BareMetalHosts, "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"]; env != s.namespace {
-		t.Errorf("it boots the InfraEnv %q", env)
-	}
+	check.Equal(t, s.get(kube.BareMetalHosts, "cp-1").GetLabels()["infraenvs.agent-install.openshift.io"], s.namespace, "it boots the InfraEnv")
 	s.desired.Spec.Spec.Hosts = all
-	if done := s.settle(); !slices.Equal(done, []string{"RegisterHost"}) {
-		t.Errorf("a host that was added to the file: done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"RegisterHost"}, "a host that was added to the file: done")
 	s.wantWrites("secrets/C-w-0-bmc", "baremetalhosts/w-0")
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Log: s.calls.log})
 	if done := s.settle(); len(done) > 0 {
@@ -156,9 +136,7 @@ func TestMachinesOfOthers(t *testing.T) {
 		u := object("metal3.io/v1alpha1", "BareMetalHost", s.namespace, name, map[string]any{"spec": map[string]any{
 			"online": true, "bootMACAddress": mac, "bmc": map[string]any{"address": "redfish://10.0.0.1", "credentialsName": "x"},
 		}})
-		if _, err := s.client(kube.BareMetalHosts).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.client(kube.BareMetalHosts).Create(t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"}))(t)
 	}
 	machine("rack-7", "52:54:00:00:00:00")
 	s.settle()
@@ -190,16 +168,10 @@ func TestPool(t *testing.T) {
 	s.desired.Spec.Spec.InfraEnv.Ref = other + "/pool"
 	own := s.namespace
 	pool := object("agent-install.openshift.io/v1beta1", "InfraEnv", other, "pool", map[string]any{"spec": map[string]any{"pullSecretRef": map[string]any{"name": "x"}}})
-	if _, err := s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err == nil || !strings.Contains(err.Error(), "spec.discovery.kernelArgs") {
-		t.Errorf("what the pool's image cannot have is refused: %v", err)
-	}
+	must.Get(s.admin.Resource(kube.InfraEnvs.Resource()).Namespace(other).Create(t.Context(), pool, metav1.CreateOptions{}))(t)
+	check.Says(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}), "spec.discovery.kernelArgs", "what the pool's image cannot have is refused")
 	s.desired.Spec.Spec.Discovery.KernelArgs, s.desired.Spec.Spec.Discovery.NetworkDelay = nil, 0
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: own}))
 	for number, bound := range []string{"", "another"} {
 		u := object("agent-install.openshift.io/v1beta1", "Agent", other, "host-"+bound, map[string]any{"spec": map[string]any{"approved": false, "role": "auto-assign"}})
 		if bound != "" {
@@ -207,18 +179,13 @@ func TestPool(t *testing.T) {
 		}
 		u.SetName([]string{"00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"}[number])
 		u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": "pool"})
-		if _, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(other).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 	}
 	query := s.query()
 	query.InfraEnv = other + "/pool"
 	var o *model.Observed
 	s.until("the pool", func(*model.Observed) bool {
-		var err error
-		if o, err = s.plane.Observe(t.Context(), query, nil); err != nil {
-			t.Fatal(err)
-		}
+		o = must.Get(s.plane.Observe(t.Context(), query, nil))(t)
 		return len(o.Hosts) == 1 && len(o.Elsewhere) == 1
 	})
 	if len(o.InfraEnvs) != 1 || o.InfraEnvs[0].Owned || o.InfraEnvs[0].ClusterID != "" || o.Elsewhere[0].ClusterName != "another" {
@@ -226,14 +193,9 @@ func TestPool(t *testing.T) {
 	}
 	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: o.Hosts[0].ID, InfraEnv: o.Hosts[0].InfraEnvID, Name: "cp-0"}
 	for range 2 {
-		if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
 	}
-	u, err := s.admin.Resource(kube.Agents.Resource()).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(s.admin.Resource(kube.Agents.Resource()).Namespace(other).Get(t.Context(), o.Hosts[0].ID, metav1.GetOptions{}))(t)
 	ref, _, _ := unstructured.NestedStringMap(u.Object, "spec", "clusterDeploymentName")
 	if ref["name"] != own || ref["namespace"] != own {
 		t.Errorf("bound to %v", ref)
@@ -263,9 +225,7 @@ func TestStaticNetworks(t *testing.T) {
 		t.Errorf("InfraEnvs %+v", o.InfraEnvs)
 	}
 	s.desired.Spec.Spec.Hosts[1].Net = nil
-	if done := s.settle(); !slices.Equal(done, []string{"UpdateInfraEnv"}) {
-		t.Errorf("done %v", done)
-	}
+	check.Slice(t, s.settle(), []string{"UpdateInfraEnv"})
 	if list, err := s.client(kube.NMStateConfigs).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("%d networks, %v", len(list.Items), err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -90,10 +91,7 @@ func TestUnattended(t *testing.T) {
 			u.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-age)))
 			put(t, at, u)
 		}
-		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 		plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 		told := slices.ContainsFunc(plan.Blockers, func(b model.Blocker) bool { return b.Reason == "NoController" })
 		if told != want {
@@ -104,10 +102,7 @@ func TestUnattended(t *testing.T) {
 
 func conditionsOf(t *testing.T, u *unstructured.Unstructured) []hubapi.Condition {
 	t.Helper()
-	agent, err := kube.Read[agentinstall.Agent](u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(kube.Read[agentinstall.Agent](u))(t)
 	return agent.Status.Conditions
 }
 
@@ -129,10 +124,7 @@ func planWith(t *testing.T, state string, cluster, host map[string]any) model.Pl
 	if host != nil {
 		put(t, at, agentWith(host))
 	}
-	o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 	return install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -91,9 +92,7 @@ func TestChangedIsTold(t *testing.T) {
 		}
 		look := func() {
 			t.Helper()
-			if _, err := p.Observe(t.Context(), query, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(p.Observe(t.Context(), query, nil))(t)
 		}
 		if !told() {
 			t.Errorf("%s: nothing was observed, and all of it is known", name)
@@ -168,13 +167,9 @@ func recorded(t *testing.T) []recordedChange {
 		var line struct {
 			Object json.RawMessage `json:"object"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &line))
 		u := &unstructured.Unstructured{}
-		if err := u.UnmarshalJSON(line.Object); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, u.UnmarshalJSON(line.Object))
 		out = append(out, recordedChange{u})
 	}
 	return out

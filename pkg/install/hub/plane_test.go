@@ -18,7 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -79,9 +81,7 @@ func TestPermissions(t *testing.T) {
 // for in all namespaces.
 func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 	s := newStage(t)
-	if err := s.tryRegister(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.tryRegister())
 	c := server.Start(t)
 	user := "user-" + s.namespace
 	config := c.User(t, user)
@@ -217,9 +217,7 @@ func TestStall(t *testing.T) {
 	s.settle()
 	o := s.until("stalled", func(o *model.Observed) bool { return !o.Cluster.Stalled.IsZero() })
 	before := s.get(kube.AgentClusterInstalls, s.namespace)
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/nudge", Kind: model.NudgeCluster, Target: o.Cluster.ID, Name: s.namespace}))
 	after := s.get(kube.AgentClusterInstalls, s.namespace)
 	if after.GetResourceVersion() == before.GetResourceVersion() || after.GetGeneration() != before.GetGeneration() {
 		t.Error("it was not touched, or changed")
@@ -276,10 +274,7 @@ func TestStallOfAPool(t *testing.T) {
 			u.Object["spec"].(map[string]any)["clusterDeploymentName"] = map[string]any{"name": agent.cluster, "namespace": agent.cluster}
 			put(t, pool, u)
 		}
-		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com", InfraEnv: "racks/pool"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com", InfraEnv: "racks/pool"}, nil))(t)
 		if got := !o.Cluster.Stalled.IsZero(); got != test.stalls {
 			t.Errorf("%s: stalled %v", name, got)
 		}
@@ -291,12 +286,8 @@ func TestTerminatingNamespace(t *testing.T) {
 	s := newStage(t)
 	holds := object("v1", "ConfigMap", s.namespace, "holds", map[string]any{})
 	holds.SetFinalizers([]string{"example.com/hold"})
-	if _, err := s.client(kube.ConfigMaps).Create(t.Context(), holds, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.admin.Resource(kube.Namespaces.Resource()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.client(kube.ConfigMaps).Create(t.Context(), holds, metav1.CreateOptions{}))(t)
+	must.Do(t, s.admin.Resource(kube.Namespaces.Resource()).Delete(t.Context(), s.namespace, metav1.DeleteOptions{}))
 	t.Cleanup(func() {
 		_, _ = s.client(kube.ConfigMaps).Patch(context.WithoutCancel(t.Context()), "holds", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
@@ -330,11 +321,7 @@ func TestReservedAgents(t *testing.T) {
 	query := model.Query{Name: "lab", ID: "ns/lab", Agents: []string{"pool/free", "pool/mine", "pool/theirs", "pool/none"}}
 	look := func() *model.Observed {
 		t.Helper()
-		o, err := p.Observe(t.Context(), query, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
+		return must.Get(p.Observe(t.Context(), query, nil))(t)
 	}
 	o := look()
 	if len(o.InfraEnvs) != 1 || len(o.Hosts) != 2 || len(o.Elsewhere) != 1 {
@@ -378,9 +365,7 @@ func TestPoolOfOthers(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupAgentInstall}, Resources: []string{"agents"}, Verbs: []string{"patch"}},
 		rbacv1.PolicyRule{APIGroups: []string{hubapi.GroupMetal3}, Resources: []string{"baremetalhosts"}, Verbs: []string{"list", "watch", "patch"}})
 	s.plane = s.newPlane(Config{Kube: config, Log: s.calls.log})
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace}))
 	const id = "00000000-0000-0000-0000-00000000000b"
 	u := pooled(pool, id, map[string]any{"approved": true, "role": "auto-assign"})
 	u.SetResourceVersion("")
@@ -388,39 +373,23 @@ func TestPoolOfOthers(t *testing.T) {
 	delete(u.Object, "status")
 	machine := object("metal3.io/v1alpha1", hubapi.KindBareMetalHost, pool, "metal", map[string]any{"spec": map[string]any{"online": true}})
 	for k, u := range map[kube.Kind]*unstructured.Unstructured{kube.Agents: u, kube.BareMetalHosts: machine} {
-		if _, err := s.admin.Resource(k.Resource()).Namespace(pool).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.admin.Resource(k.Resource()).Namespace(pool).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 	}
 	s.desired.Spec.Spec.Hosts[0].Match.Agent = pool + "/" + id
-	o, err := s.plane.Observe(t.Context(), s.desired.Query(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(s.plane.Observe(t.Context(), s.desired.Query(), nil))(t)
 	if len(o.Hosts) != 1 || o.Hosts[0].Returns != model.ReturnByHub {
 		t.Fatalf("hosts %+v", o.Hosts)
 	}
 	reference := func() string {
 		t.Helper()
-		now, err := s.admin.Resource(kube.BareMetalHosts.Resource()).Namespace(pool).Get(t.Context(), "metal", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := must.Get(s.admin.Resource(kube.BareMetalHosts.Resource()).Namespace(pool).Get(t.Context(), "metal", metav1.GetOptions{}))(t)
 		return now.GetAnnotations()[hubapi.AnnotationBMACClusterReference]
 	}
 	bind := model.Action{Key: "bind", Kind: model.BindHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0", Settings: model.Settings{"role": `"control-plane"`}}
-	if err := s.plane.Act(t.Context(), s.desired, bind); err != nil {
-		t.Fatal(err)
-	}
-	if bound := reference(); bound != s.namespace+"/"+s.namespace {
-		t.Errorf("bound to %q", bound)
-	}
-	if err := s.plane.Act(t.Context(), s.desired, model.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}); err != nil {
-		t.Fatal(err)
-	}
-	if bound := reference(); bound != "" {
-		t.Errorf("still bound to %q", bound)
-	}
+	must.Do(t, s.plane.Act(t.Context(), s.desired, bind))
+	check.Equal(t, reference(), s.namespace+"/"+s.namespace, "bound to")
+	must.Do(t, s.plane.Act(t.Context(), s.desired, model.Action{Key: "return", Kind: model.ReturnHost, Target: id, InfraEnv: pool + "/rack", Name: "cp-0"}))
+	check.Equal(t, reference(), "", "still bound to")
 	// A cluster of the same hub in that namespace is another matter.
 	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.FaultOf(err).Code != model.CodeAuth {
 		t.Errorf("a cluster there: %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
@@ -75,10 +76,7 @@ spec:
 func made(t *testing.T, p *Plane, at *kube.Namespace, c *spec.Cluster) *render.Objects {
 	t.Helper()
 	hold := true
-	objects, err := render.Hub(c, render.Options{Namespace: at.Name, Secrets: true, Hold: &hold})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(c, render.Options{Namespace: at.Name, Secrets: true, Hold: &hold}))(t)
 	for i, u := range objects.All() {
 		u = u.DeepCopy()
 		u.SetResourceVersion(string(rune('1' + i)))
@@ -96,10 +94,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 	p, at := filledPlane(t, "lab")
 	c := parseCluster(t, fullText)
 	objects := made(t, p, at, c)
-	o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 	if o.Cluster == nil || !o.Cluster.Owned || o.Cluster.Hold != "" {
 		t.Fatalf("cluster %+v", o.Cluster)
 	}
@@ -148,10 +143,7 @@ func TestAgentSettingsAreToldApart(t *testing.T) {
 	} {
 		p, at := filledPlane(t, "lab")
 		made(t, p, at, parseCluster(t, fullText))
-		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 		plan := install.Decide(&model.Desired{Spec: parseCluster(t, strings.Replace(fullText, edit[0], edit[1], 1))}, o, model.Memory{}, o.At)
 		if len(plan.Actions) != 1 || len(plan.Actions[0].Settings) != 1 || plan.Actions[0].Settings[key] == "" {
 			t.Errorf("%s: %+v", key, plan.Actions)
@@ -189,28 +181,20 @@ func TestWriteThatDidNotTake(t *testing.T) {
 	desired := &model.Desired{Spec: parseCluster(t, fullText)}
 	desired.Spec.Spec.Network.NTP = []string{"other.example.com"}
 	for look := range 2 {
-		o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 		plan := install.Decide(desired, o, model.Memory{}, o.At)
 		i := slices.IndexFunc(plan.Actions, func(a model.Action) bool { return a.Kind == model.UpdateCluster })
 		if i < 0 || plan.Actions[i].Settings[model.SettingNTP] != model.ValueOf(desired.Spec.Spec.Network.NTP) {
 			t.Fatalf("look %d: %+v", look+1, plan.Actions)
 		}
-		if err := p.Act(t.Context(), desired, plan.Actions[i]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Act(t.Context(), desired, plan.Actions[i]))
 	}
 }
 
 // wantNothing observes with a plane that remembers nothing and decides.
 func wantNothing(t *testing.T, p *Plane, c *spec.Cluster) model.Plan {
 	t.Helper()
-	o, err := p.Observe(t.Context(), model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(p.Observe(t.Context(), model.Query{Name: c.Metadata.Name, BaseDomain: c.Spec.BaseDomain, InfraEnv: c.Spec.InfraEnv.Ref}, nil))(t)
 	plan := install.Decide(&model.Desired{Spec: c}, o, model.Memory{}, o.At)
 	for _, a := range plan.Actions {
 		t.Errorf("it would %s: %+v", a.Kind, a.Changes)
@@ -230,10 +214,7 @@ func TestExamplesAreReadBackByAFreshProcess(t *testing.T) {
 	read := 0
 	for _, path := range examples {
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
-			c, err := spec.Load(t.Context(), path, spec.OSEnv())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(spec.Load(t.Context(), path, spec.OSEnv()))(t)
 			if len(c.Spec.Operators)+len(c.Spec.Bundles)+len(c.Spec.Overrides.Host)+len(c.Spec.Overrides.InfraEnv) > 0 || c.Spec.InfraEnv.Ref != "" {
 				t.Skip("not all of it has a place on a hub, or in the namespace")
 			}
@@ -258,10 +239,7 @@ func TestHyperthreadingIsReadBackByAFreshProcess(t *testing.T) {
 			made(t, p, at, c)
 			wantNothing(t, p, c)
 			other := parseCluster(t, fullText)
-			o, err := p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := must.Get(p.Observe(t.Context(), model.Query{Name: "lab", BaseDomain: "example.com"}, nil))(t)
 			plan := install.Decide(&model.Desired{Spec: other}, o, model.Memory{}, o.At)
 			if len(plan.Actions) != 1 || len(plan.Actions[0].Changes) != 1 || plan.Actions[0].Changes[0].Field != string(model.SettingHyperthreading) {
 				t.Errorf("other roles: %+v", plan.Actions)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -34,10 +35,7 @@ func TestHostsAreReadAnew(t *testing.T) {
 		t.Helper()
 		read := memory.hosts.round()
 		if u != nil {
-			host, err := readHost(read, memory.texts, u, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			host := must.Get(readHost(read, memory.texts, u, at))(t)
 			state = host.State
 		}
 		read.end()
@@ -107,10 +105,7 @@ func TestInfraEnvsAreReadAnew(t *testing.T) {
 		{"so is that of a network", env("3", "http://two"), network("4", "52:54:00:00:00:02"), "http://two", "00:02"},
 	} {
 		read := memory.envs.round()
-		got, err := readInfraEnv(read, step.env, step.configs, "lab")
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(readInfraEnv(read, step.env, step.configs, "lab"))(t)
 		read.end()
 		if text := fmt.Sprint(map[model.Setting]model.Value(got.Settings)); !strings.Contains(text, step.proxy) || !strings.Contains(text, step.macHas) {
 			t.Errorf("%s: %s", step.name, text)

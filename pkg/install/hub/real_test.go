@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -71,10 +73,7 @@ func newStage(t *testing.T, change ...func(*Config)) *stage {
 	t.Helper()
 	c := server.Start(t)
 	s := &stage{T: t, calls: &calls{}, namespace: c.Namespace(t)}
-	var err error
-	if s.admin, err = dynamic.NewForConfig(c.Config); err != nil {
-		t.Fatal(err)
-	}
+	s.admin = must.Get(dynamic.NewForConfig(c.Config))(t)
 	s.imageSet("openshift-v4.20.3", "quay.io/ocp/release:4.20.3-x86_64")
 	s.desired = &model.Desired{Spec: parseCluster(t, fmt.Sprintf(clusterText, s.namespace))}
 	config := Config{Kube: c.Config, Log: s.calls.log}
@@ -87,10 +86,7 @@ func newStage(t *testing.T, change ...func(*Config)) *stage {
 
 func (s *stage) newPlane(config Config) *Plane {
 	s.Helper()
-	p, err := New(config)
-	if err != nil {
-		s.Fatal(err)
-	}
+	p := must.Get(New(config))(s)
 	s.Cleanup(p.Close)
 	return p
 }
@@ -98,10 +94,7 @@ func (s *stage) newPlane(config Config) *Plane {
 func (s *stage) imageSet(name, release string) {
 	s.Helper()
 	u := object("hive.openshift.io/v1", "ClusterImageSet", "", name, map[string]any{"spec": map[string]any{"releaseImage": release}})
-	_, err := s.admin.Resource(kube.ClusterImageSets.Resource()).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.admin.Resource(kube.ClusterImageSets.Resource()).Apply(s.Context(), name, u, metav1.ApplyOptions{FieldManager: "test", Force: true}))(s)
 }
 
 func (s *stage) query() model.Query {
@@ -164,11 +157,7 @@ func (s *stage) settle() []string {
 // get is an object as it is on the API server.
 func (s *stage) get(k kube.Kind, name string) *unstructured.Unstructured {
 	s.Helper()
-	u, err := s.client(k).Get(s.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return u
+	return must.Get(s.client(k).Get(s.Context(), name, metav1.GetOptions{}))(s)
 }
 
 func (s *stage) client(k kube.Kind) dynamic.ResourceInterface {
@@ -183,9 +172,7 @@ func (s *stage) status(k kube.Kind, name string, status map[string]any) {
 	s.Helper()
 	u := s.get(k, name)
 	u.Object["status"] = status
-	if _, err := s.client(k).UpdateStatus(s.Context(), u, metav1.UpdateOptions{FieldManager: "assisted-service"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(k).UpdateStatus(s.Context(), u, metav1.UpdateOptions{FieldManager: "assisted-service"}))(s)
 }
 
 // says makes the service report a state of the cluster.
@@ -220,9 +207,7 @@ func (s *stage) boots(number int) string {
 		"spec": map[string]any{"approved": false, "role": "auto-assign", "clusterDeploymentName": map[string]any{"name": s.namespace, "namespace": s.namespace}},
 	})
 	u.SetLabels(map[string]string{"infraenvs.agent-install.openshift.io": s.namespace})
-	if _, err := s.client(kube.Agents).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}); err != nil {
-		s.Fatal(err)
-	}
+	must.Get(s.client(kube.Agents).Create(s.Context(), u, metav1.CreateOptions{FieldManager: "assisted-service"}))(s)
 	s.agent(name, number, "known", conditionOf("SpecSynced", "True", "SyncOK"))
 	return name
 }
@@ -251,7 +236,5 @@ func (s *stage) wantWrites(want ...string) {
 	}
 	slices.Sort(got)
 	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		s.Errorf("writes %q, want %q", got, want)
-	}
+	check.Slice(s, got, want, "writes")
 }

@@ -15,11 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // told are the lines that a simulated hub logs: what it does to machines and nodes.
@@ -53,7 +55,7 @@ const (
 // poolStage is a hub with a cluster that is not installed yet, and with a machine of a pool for it.
 func poolStage(t *testing.T) (*stage, *model.Desired, *told) {
 	t.Helper()
-	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster, log := sample.Example(t, "sno"), &told{}
 	cluster.Spec.InfraEnv.Bind, cluster.Spec.InfraEnv.Ref = spec.BindLate, "rack"
 	s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
 	s.makePool(t)
@@ -79,27 +81,19 @@ func (s *stage) create(t *testing.T, group, version, kind, name string, fields m
 	u.SetAPIVersion(strings.TrimPrefix(group+"/"+version, "/"))
 	u.SetKind(kind)
 	u.SetName(name)
-	if _, err := s.admin.Resource(resource).Namespace(s.config.Namespace).Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(resource).Namespace(s.config.Namespace).Create(t.Context(), u, metav1.CreateOptions{}))(t)
 }
 
 func (s *stage) plane(t *testing.T) *hub.Plane {
 	t.Helper()
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
 	t.Cleanup(plane.Close)
 	return plane
 }
 
 func (s *stage) agents(t *testing.T) []unstructured.Unstructured {
 	t.Helper()
-	list, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{}))(t)
 	return list.Items
 }
 
@@ -137,9 +131,7 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 			}
 			end := s.clock.Now().Add(time.Hour)
 			for len(s.agents(t)) > test.back && s.clock.Now().Before(end) { // they go a moment after the cluster
-				if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.clock.Sleep(t.Context(), time.Second))
 			}
 			if left := s.agents(t); len(left) != test.back {
 				t.Errorf("%d Agents are left", len(left))
@@ -155,13 +147,9 @@ func TestDeletedByOthers(t *testing.T) {
 		t.Fatalf("verdict %s", result.Verdict)
 	}
 	deployments := s.admin.Resource(hubapi.Resource(hubapi.KindClusterDeployment)).Namespace(s.config.Namespace)
-	if err := deployments.Delete(t.Context(), desired.Spec.Metadata.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, deployments.Delete(t.Context(), desired.Spec.Metadata.Name, metav1.DeleteOptions{}))
 	for end := s.clock.Now().Add(time.Hour); len(s.agents(t)) > 0 && s.clock.Now().Before(end); {
-		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), time.Second))
 	}
 	if left := s.agents(t); len(left) > 0 || log.count(givenBack) > 0 {
 		t.Errorf("%d Agents are left, %d machines were given back", len(left), log.count(givenBack))
@@ -178,9 +166,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != model.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
-	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, install.DeleteOptions{}))
 	if left := s.agents(t); len(left) != 1 || log.count(givenBack) != 1 {
 		t.Errorf("%d Agents are left, %d were given back", len(left), log.count(givenBack))
 	}
@@ -192,7 +178,7 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 	for _, bind := range []spec.BindMode{spec.BindEarly, spec.BindLate} {
 		t.Run(string(bind), func(t *testing.T) {
 			t.Parallel()
-			cluster, log := exampleOf(t, "sno"), &told{}
+			cluster, log := sample.Example(t, "sno"), &told{}
 			cluster.Spec.InfraEnv.Bind = bind
 			s := newStage(t, cluster, simulated.Config{Hive: true, Webhooks: true, Logf: log.printf})
 			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
@@ -202,9 +188,7 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.FaultOf(err).Code != model.CodeUsage {
 				t.Errorf("returned: %v", err)
 			}
-			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}))
 			if n := log.count(givenBack); n > 0 {
 				t.Errorf("%d machines were given back", n)
 			}
@@ -224,15 +208,13 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, log := exampleOf(t, "sno"), &told{}
+			cluster, log := sample.Example(t, "sno"), &told{}
 			s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
 			if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			env := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := s.plane(t).DeleteHost(t.Context(), env, s.agents(t)[0].GetName(), test.options); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.plane(t).DeleteHost(t.Context(), env, s.agents(t)[0].GetName(), test.options))
 			if n := log.count(takenOut); n != test.removed {
 				t.Errorf("%d nodes were taken out", n)
 			}
@@ -242,7 +224,7 @@ func TestDeleteHostOfARunningCluster(t *testing.T) {
 
 // An Agent whose node can't be taken out says why, and goes once that is given up.
 func TestRemoveHostThatHangs(t *testing.T) {
-	cluster, log := exampleOf(t, "sno"), &told{}
+	cluster, log := sample.Example(t, "sno"), &told{}
 	s := newStage(t, cluster, simulated.Config{Hive: true, Logf: log.printf})
 	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %s", result.Verdict)
@@ -250,9 +232,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 	// Until then the operator would put the Secret back.
 	s.waitForState(t, "adding-hosts")
 	config := cluster.Metadata.Name + "-admin-kubeconfig"
-	if err := s.admin.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.admin.Resource(hubapi.Resource(hubapi.KindSecret)).Namespace(s.config.Namespace).Delete(t.Context(), config, metav1.DeleteOptions{}))
 	agent, why := s.agents(t)[0].GetName(), make(chan string, 100)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -269,9 +249,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 		}
 	}
 	plane := s.plane(t)
-	if err := plane.DeleteHost(t.Context(), env, agent, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.DeleteHost(t.Context(), env, agent, install.DeleteOptions{}))
 	if err := <-gone; err != nil || log.count(takenOut) > 0 {
 		t.Errorf("%v; %d nodes were taken out", err, log.count(takenOut))
 	}
@@ -280,10 +258,7 @@ func TestRemoveHostThatHangs(t *testing.T) {
 // waitForState watches the cluster until the service's own word for its state is this.
 func (s *stage) waitForState(t *testing.T, state string) {
 	t.Helper()
-	installs, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installs := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindAgentClusterInstall)).Namespace(s.config.Namespace).Watch(t.Context(), metav1.ListOptions{}))(t)
 	defer installs.Stop()
 	for event := range installs.ResultChan() {
 		if o, ok := event.Object.(*unstructured.Unstructured); ok {
@@ -314,9 +289,7 @@ func TestReturnHost(t *testing.T) {
 	}
 	agents := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace)
 	theirs := []byte(`{"spec": {"nodeLabels": {"rack": "r1"}}}`)
-	if _, err := agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}))(t)
 	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.ScopeNode.Of(host.Hostname)})
 	if err != nil {
 		t.Fatal(err)
@@ -328,9 +301,7 @@ func TestReturnHost(t *testing.T) {
 		if observed, err = plane.Observe(t.Context(), query, nil); err != nil || state == "reclaiming-rebooting" && len(observed.Hosts) > 0 {
 			break
 		}
-		if err := s.clock.Sleep(t.Context(), time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), time.Second))
 	}
 	if err != nil || len(observed.Hosts) != 1 || state != "reclaiming-rebooting" || log.count(givenBack) != 1 {
 		t.Fatalf("it is %s; hosts %+v; given back %d times: %v", state, observed.Hosts, log.count(givenBack), err)

@@ -3,12 +3,9 @@
 package hub_test
 
 import (
-	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,44 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
-
-// memoryFiles keeps results in memory.
-type memoryFiles struct {
-	mu    sync.Mutex
-	saved map[string][]byte
-}
-
-func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kept := map[string]model.SavedResult{}
-	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
-	}
-	return kept, nil
-}
-
-func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
-	return "", nil
-}
-
-func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.saved == nil {
-		f.saved = map[string][]byte{}
-	}
-	f.saved[name] = data
-	return "", nil
-}
 
 // Whole installs against a simulated service behind a real API server: they end
 // installed, write each object twice at most, and a second run writes nothing.
@@ -70,7 +41,7 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			installSimulated(t, exampleOf(t, test.example), test.config, test.kinds)
+			installSimulated(t, sample.Example(t, test.example), test.config, test.kinds)
 		})
 	}
 }
@@ -78,19 +49,14 @@ func TestInstallOnASimulatedHub(t *testing.T) {
 // A cluster that was registered with an arbiter gets a third machine of the control
 // plane in its place, and is installed so; a second run writes nothing.
 func TestControlPlaneThatChanges(t *testing.T) {
-	cluster, before := exampleOf(t, "compact"), exampleOf(t, "compact")
+	cluster, before := sample.Example(t, "compact"), sample.Example(t, "compact")
 	two, one := 2, 1
 	before.Spec.Topology.ControlPlane, before.Spec.Topology.Arbiters, before.Spec.Hosts[2].Role = &two, &one, spec.Arbiter
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
 	defer plane.Close()
 	register := model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: before.Metadata.Name}
-	if err := plane.Act(t.Context(), &model.Desired{Spec: before}, register); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.Act(t.Context(), &model.Desired{Spec: before}, register))
 	result, writes := s.run(t, &model.Desired{Spec: cluster}, nil)
 	if result.Verdict != model.VerdictInstalled || s.done[model.UpdateCluster] != 1 {
 		t.Errorf("verdict %s, done %v, writes %v", result.Verdict, s.done, writes)
@@ -110,9 +76,9 @@ func TestInstallMachinesThatTheHubBoots(t *testing.T) {
 // bootedByHub is a cluster whose machines the hub boots.
 func bootedByHub(t *testing.T) *spec.Cluster {
 	t.Helper()
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Boot.Method = spec.BootMetal3
-	credentials := exampleOf(t, "redfish").Spec.Hosts[0].BMC.Credentials
+	credentials := sample.Example(t, "redfish").Spec.Hosts[0].BMC.Credentials
 	for i := range cluster.Spec.Hosts {
 		cluster.Spec.Hosts[i].BMC = &spec.BMC{Address: "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1", Credentials: credentials}
 	}
@@ -131,16 +97,11 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	env.SetAPIVersion("agent-install.openshift.io/v1beta1")
 	env.SetKind("InfraEnv")
 	env.SetName("rack")
-	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindInfraEnv)).Namespace(s.config.Namespace).Create(t.Context(), env, metav1.CreateOptions{}))(t)
 	if result, _ := s.run(t, &model.Desired{Spec: cluster}, nil); result.Verdict != model.VerdictInstalled || s.done[model.RegisterHost] == 0 {
 		t.Fatalf("verdict %s, done %v", result.Verdict, s.done)
 	}
-	machines, err := s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	machines := must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindBareMetalHost)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{}))(t)
 	for _, m := range machines.Items {
 		agents, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgent)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: hubapi.LabelAgentBMH + "=" + m.GetName()})
 		if err != nil || len(agents.Items) != 1 {
@@ -152,25 +113,14 @@ func TestMachinesOfABoundInfraEnv(t *testing.T) {
 	}
 }
 
-func exampleOf(t *testing.T, name string) *spec.Cluster {
-	t.Helper()
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cluster
-}
-
 // installSimulated installs a cluster and looks at how: kinds of actions have to
 // be among those that were done. Then another run, without the results of the
 // first, finds nothing to do.
 func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Config, kinds []model.Kind) {
 	t.Helper()
 	s, desired := newStage(t, cluster, config), &model.Desired{Spec: cluster}
-	result, writes := s.run(t, desired, &memoryFiles{})
-	if result.Verdict != model.VerdictInstalled {
-		t.Errorf("verdict %s", result.Verdict)
-	}
+	result, writes := s.run(t, desired, &planetest.Files{})
+	check.Equal(t, result.Verdict, model.VerdictInstalled, "verdict")
 	for _, kind := range kinds {
 		if s.done[kind] == 0 {
 			t.Errorf("no %s in %v", kind, s.done)
@@ -193,12 +143,6 @@ func installSimulated(t *testing.T, cluster *spec.Cluster, config simulated.Conf
 	}
 }
 
-func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
-
-func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
-	return nil, nil
-}
-
 // load reads a cluster of the tests.
 func load(t *testing.T, text string) *spec.Cluster {
 	t.Helper()
@@ -207,11 +151,7 @@ func load(t *testing.T, text string) *spec.Cluster {
 		text, set := map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "ADMIN": "apiVersion: v1\nkind: Config\n"}[name]
 		return text, set
 	}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), env))(t)
 }
 
 // oneNode says what only a hub knows.
@@ -256,14 +196,9 @@ func TestWhatOnlyAHubKnows(t *testing.T) {
 	if labels["rack"] != "a" || labels["example.com/site"] != "north" {
 		t.Errorf("node labels %v", labels)
 	}
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock}))(t)
 	defer plane.Close()
-	if err := plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.DeleteCluster(t.Context(), s.config.Namespace+"/edge", install.DeleteOptions{}))
 	left, err := s.admin.Resource(hubapi.Resource(hubapi.KindAgentClassification)).Namespace(s.config.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(left.Items) > 0 {
 		t.Errorf("%d AgentClassifications are left: %v", len(left.Items), err)
@@ -319,15 +254,8 @@ func TestAddNodesToAnImportedCluster(t *testing.T) {
 func nodesOf(t *testing.T, cluster string, host spec.Host) *spec.Cluster {
 	t.Helper()
 	n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: cluster, Hosts: []spec.Host{host}}}
-	c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+	c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
+	return must.Get(c.AddedTo(spec.Target{Name: cluster, BaseDomain: "example.com"}))(t)
 }
 
 // TestAddNodesOfAFile: a host of a file of kind Nodes joins a cluster whose own file is
@@ -360,7 +288,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 // Hosts that are known by InfraEnvs of their own come from these, are approved for that, and
 // installed beside the one that shares the cluster's.
 func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
@@ -400,18 +328,15 @@ func TestAddTheHostOfAnInfraEnv(t *testing.T) {
 // nothing.
 func TestInstallWithAReservedAgent(t *testing.T) {
 	const reserved, left = "52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702"
-	cluster := exampleOf(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "pool/" + reserved}, ""
 	s := newStage(t, cluster, simulated.Config{Webhooks: true})
 	cluster.Spec.Hosts[2].Match.Agent = s.config.Namespace + "/" + reserved
 	s.makePool(t)
-	machines, err := (&spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}, Hosts: []spec.Host{
+	machines := must.Get((&spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}, Hosts: []spec.Host{
 		{Name: "rack-1", Match: spec.Match{UUID: reserved}}, {Name: "rack-2", Match: spec.Match{UUID: left}},
-	}}}).Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}).Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: s.config.Service, Clock: s.clock, Seed: 2, Cluster: machines}); err != nil && t.Context().Err() == nil {
 			t.Error(err)
@@ -460,8 +385,6 @@ func (s *stage) approve(t *testing.T, name string) {
 		if s.clock.Now().After(end) {
 			t.Fatal(err)
 		}
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 	}
 }

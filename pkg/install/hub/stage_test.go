@@ -14,8 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulated "github.com/oaictl/oaictl/internal/simulator/hub"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -41,18 +43,13 @@ func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *sta
 	t.Helper()
 	kube := hub.ServerForTests(t)
 	s := &stage{config: config, clock: clock.Scaled(300), done: map[model.Kind]int{}}
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: s.clock, Seed: 1, Cluster: cluster, KubeAPI: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: s.clock, Seed: 1, Cluster: cluster, KubeAPI: true}))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, service.Close())
 	})
 	s.config.Kube, s.config.Service, s.config.Clock, s.config.Namespace = kube.Config, service.URL(), s.clock, kube.Namespace(t)
 	running.Go(func() {
@@ -60,9 +57,7 @@ func newStage(t *testing.T, cluster *spec.Cluster, config simulated.Config) *sta
 			t.Error(err)
 		}
 	})
-	if s.admin, err = dynamic.NewForConfig(kube.Config); err != nil {
-		t.Fatal(err)
-	}
+	s.admin = must.Get(dynamic.NewForConfig(kube.Config))(t)
 	for _, version := range []string{"4.20.33", "4.21.28"} {
 		s.imageSet(t, version)
 	}
@@ -76,9 +71,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 	set.SetAPIVersion("hive.openshift.io/v1")
 	set.SetKind("ClusterImageSet")
 	set.SetName("openshift-v" + version)
-	if _, err := s.admin.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.admin.Resource(hubapi.Resource(hubapi.KindClusterImageSet)).Apply(t.Context(), set.GetName(), set, metav1.ApplyOptions{FieldManager: "test", Force: true}))(t)
 }
 
 // run carries out what is desired, as a process that remembers nothing, and says
@@ -86,10 +79,7 @@ func (s *stage) imageSet(t *testing.T, version string) {
 func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (install.Result, map[string]int) {
 	t.Helper()
 	s.writes = map[string]int{}
-	plane, err := hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock, Log: s.called})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(hub.New(hub.Config{Kube: s.config.Kube, Namespace: s.config.Namespace, Clock: s.clock, Log: s.called}))(t)
 	defer plane.Close()
 	options := []install.Config{{Clock: s.clock, Events: s.listener(t), Timeout: 4 * time.Hour, UserTimeout: time.Hour}}
 	if files != nil {
@@ -128,9 +118,5 @@ func (s *stage) listener(t *testing.T) func(model.Event) {
 
 func (s *stage) get(t *testing.T, kind schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	t.Helper()
-	u, err := s.admin.Resource(kind).Namespace(s.config.Namespace).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u
+	return must.Get(s.admin.Resource(kind).Namespace(s.config.Namespace).Get(t.Context(), name, metav1.GetOptions{}))(t)
 }

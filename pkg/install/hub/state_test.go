@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -80,9 +81,7 @@ func TestStateOfCluster(t *testing.T) {
 		if test.password {
 			made.Spec.ClusterMetadata = &hive.ClusterMetadata{AdminPasswordSecretRef: &hubapi.LocalReference{Name: "p"}}
 		}
-		if got := stateOf(made, test.imported); got != test.want {
-			t.Errorf("%s: got %s, want %s", name, got, test.want)
-		}
+		check.Equal(t, stateOf(made, test.imported), test.want, name)
 	}
 }
 

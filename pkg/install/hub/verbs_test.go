@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 )
 
@@ -34,10 +36,7 @@ func TestFollowedListsAskNothing(t *testing.T) {
 	}
 	ids := func() (ids []string) {
 		t.Helper()
-		envs, err := p.ListInfraEnvs(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		envs := must.Get(p.ListInfraEnvs(t.Context(), ""))(t)
 		for _, env := range envs {
 			ids = append(ids, env.ID)
 		}
@@ -57,17 +56,11 @@ func TestFollowedListsAskNothing(t *testing.T) {
 		}
 	}
 	in := client.Resource(kube.InfraEnvs.Resource()).Namespace("b")
-	if _, err := in.Create(t.Context(), infraEnvIn("b", "more"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(in.Create(t.Context(), infraEnvIn("b", "more"), metav1.CreateOptions{}))(t)
 	await(3)
-	if err := in.Delete(t.Context(), "lab", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, in.Delete(t.Context(), "lab", metav1.DeleteOptions{}))
 	await(2)
-	if _, err := p.InfraEnvByNameOrID(t.Context(), "a/lab"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(p.InfraEnvByNameOrID(t.Context(), "a/lab")))
 	if after := asked(); after != before {
 		t.Errorf("%d lists or gets beside the first %d", after-before, before)
 	}

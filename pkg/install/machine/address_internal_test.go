@@ -1,6 +1,11 @@
 package machine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
+)
 
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]address{
@@ -17,9 +22,7 @@ func TestParseAddress(t *testing.T) {
 		"idrac-virtualmedia+https://10.0.0.1/redfish/v1/Systems/System.Embedded.1": {endpoint: "https://10.0.0.1", system: "/redfish/v1/Systems/System.Embedded.1"},
 		"ilo5-virtualmedia://[fd00::1]/redfish/v1/Systems/1":                       {endpoint: "https://[fd00::1]", system: "/redfish/v1/Systems/1"},
 	} {
-		if got, err := parseAddress(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", text, got, err)
-		}
+		check.Equal(t, must.Get(parseAddress(text))(t), want, text)
 	}
 	for _, text := range []string{"", "https://", "https://root:pw@10.0.0.1", "://", "a b"} {
 		if got, err := parseAddress(text); err == nil {
@@ -43,8 +46,6 @@ func TestIsOurs(t *testing.T) {
 		ours: true, "k3jx7.iso": true, `\i\k3jx7.iso`: true, "http://192.0.2.1/i/k3jx7.iso": true,
 		"": false, "http://10.0.0.9:8080/i/other.iso": false, "http://10.0.0.9:8080/": false,
 	} {
-		if got := isOwnImage(held, ours); got != want {
-			t.Errorf("%q: %v", held, got)
-		}
+		check.Equal(t, isOwnImage(held, ours), want, held)
 	}
 }

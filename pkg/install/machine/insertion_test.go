@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -181,9 +182,7 @@ func TestSlowInsertion(t *testing.T) {
 	if got := l.see(t, "sushy"); !got.Inserting || got.Trouble != "" {
 		t.Errorf("meanwhile: %+v", got)
 	}
-	if err := insertInto(t, l); err != nil {
-		t.Errorf("told again: %v", err)
-	}
+	check.Do(t, insertInto(t, l), "told again")
 	close(m.rest)
 	l.ends(t, func() {})
 	if got := l.see(t, "sushy"); !got.OurMedia || m.most != 1 || len(m.asked) != 0 {

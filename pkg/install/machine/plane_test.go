@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install/machine"
@@ -68,10 +70,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 	l.clock.at.Store(time.Now().Unix())
 	config := bmc.Config{Clock: l.clock}
 	if text != "" {
-		s, err := scenario.Parse("test", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  hosts:\n"+text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(scenario.Parse("test", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: test}\nspec:\n  hosts:\n"+text)))(t)
 		config.Scenario = s
 	}
 	for i, flavour := range bmc.Flavours() {
@@ -83,10 +82,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 		config.Machines = append(config.Machines, bmc.Machine{Name: name, Index: i, UUID: fmt.Sprintf("0000000%d-0000-0000-0000-000000000000", i), Address: address, User: "root", Password: password, Flavour: flavour})
 		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, spec.Host{Name: name, BMC: &spec.BMC{Address: address, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}})
 	}
-	var err error
-	if l.bmcs, err = bmc.New(config); err != nil {
-		t.Fatal(err)
-	}
+	l.bmcs = must.Get(bmc.New(config))(t)
 	for i := range l.desired.Spec.Spec.Hosts {
 		b := l.desired.Spec.Spec.Hosts[i].BMC
 		b.CA = &spec.PublicSource{Inline: string(l.bmcs.Certificate())}
@@ -94,10 +90,7 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 			change(b)
 		}
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.bmcs.Serve(ctx, listener) }()
@@ -110,18 +103,13 @@ func newLab(t *testing.T, text string, change func(*spec.BMC)) *lab {
 func (l *lab) see(t *testing.T, host string) model.MachineState {
 	t.Helper()
 	l.clock.pass(time.Minute)
-	states, err := l.Observe(t.Context(), l.desired, nil, []string{host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	states := must.Get(l.Observe(t.Context(), l.desired, nil, []string{host}))(t)
 	return states[host]
 }
 
 func (l *lab) do(t *testing.T, host string, kind model.Kind) {
 	t.Helper()
-	if err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: host}); err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
+	must.Do(t, l.Act(t.Context(), l.desired, nil, model.Action{Kind: kind, Name: host}), kind)
 }
 
 // TestBoot takes a machine of every maker from off to booting our image, and
@@ -140,9 +128,7 @@ func TestBoot(t *testing.T) {
 				if want.OurMedia {
 					want.Media = ours
 				}
-				if got := l.see(t, host); got != want {
-					t.Errorf("%s: %+v, not %+v", when, got, want)
-				}
+				check.Equal(t, l.see(t, host), want, when)
 			}
 			want("at first", model.MachineState{Power: model.PowerIsOff})
 			l.do(t, host, model.InsertMedia)

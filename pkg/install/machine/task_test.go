@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -126,9 +127,7 @@ func TestInsertionTask(t *testing.T) {
 	}
 	start()
 	for range 2 {
-		if err := acts(t, l, network, model.InsertMedia); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, acts(t, l, network, model.InsertMedia))
 	}
 	if got := l.see(t, "a"); !got.Inserting || got.Failed != "" || k.times(insert) != 1 {
 		t.Errorf("while the Task runs: %+v; asked %d times", got, k.times(insert))
@@ -174,9 +173,7 @@ func TestOtherTasks(t *testing.T) {
 			k, network := newTasker(), newHand()
 			l := k.behind(t, k.ServeHTTP)
 			l.Plane = machine.New(machine.Config{Media: l.media, Clock: l.clock, Network: network})
-			if err := acts(t, l, network, kind); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, acts(t, l, network, kind))
 			if got := l.see(t, "a"); got.TroubleKind != model.TroubleBusy || !strings.Contains(got.Trouble, phrase) {
 				t.Errorf("while the Task runs: %+v", got)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/bmc"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -70,9 +72,7 @@ func TestSessionsTaken(t *testing.T) {
 	for _, flavour := range bmc.Flavours() {
 		got := l.see(t, string(flavour))
 		if flavour == bmc.Sushy { // which has no sessions
-			if got.Trouble != "" {
-				t.Errorf("sushy: %q", got.Trouble)
-			}
+			check.Equal(t, got.Trouble, "", "sushy")
 			continue
 		}
 		if got.TroubleKind != model.TroubleBusy || !strings.Contains(got.Trouble, "sessions") {
@@ -97,9 +97,7 @@ func TestMediaRefused(t *testing.T) {
 	l := newLab(t, "  - {at: {after: 0s}, do: bmc-media-refused}\n", nil)
 	for _, flavour := range bmc.Flavours() {
 		err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: string(flavour)})
-		if err == nil || !strings.Contains(err.Error(), "refuses the image from "+l.media.Server.URL+":") {
-			t.Errorf("%s: %v", flavour, err)
-		}
+		check.Says(t, err, "refuses the image from "+l.media.Server.URL+":", flavour)
 		if err != nil && strings.Contains(err.Error(), ".iso") {
 			t.Errorf("%s: the image's URL is told: %v", flavour, err)
 		}
@@ -136,9 +134,7 @@ func TestRemembered(t *testing.T) {
 	desired := &model.Desired{Spec: &spec.Cluster{}}
 	desired.Spec.Spec.Hosts = []spec.Host{{Name: "a", BMC: &spec.BMC{Address: server.URL, Credentials: spec.CredentialsOf("root", spec.NewSecret(password))}}}
 	look := func() int32 {
-		if _, err := p.Observe(t.Context(), desired, nil, []string{"a"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Observe(t.Context(), desired, nil, []string{"a"}))(t)
 		return requests.Load()
 	}
 	first := look()

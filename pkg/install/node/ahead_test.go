@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -31,10 +32,7 @@ func withMachines(c *spoke.Config) {
 // see is one look at the installed cluster.
 func (s *stage) see() *model.Spoke {
 	s.t.Helper()
-	observed, err := s.Observe(s.t.Context(), model.Query{}, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(s.t.Context(), model.Query{}, nil))(s.t)
 	seen, err := s.plane().Observe(s.t.Context(), s.desired(nil), observed)
 	if err != nil || seen.Trouble != "" {
 		s.t.Fatalf("%v, %+v", err, seen)
@@ -45,15 +43,8 @@ func (s *stage) see() *model.Spoke {
 // authorityIn are the CAs that a ConfigMap has.
 func (s *stage) authorityIn(namespace, name, key string) []model.Certificate {
 	s.t.Helper()
-	m, err := s.kube.Client.CoreV1().ConfigMaps(namespace).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cas, err := certificates.Parse([]byte(m.Data[key]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return cas
+	m := must.Get(s.kube.Client.CoreV1().ConfigMaps(namespace).Get(s.t.Context(), name, metav1.GetOptions{}))(s.t)
+	return must.Get(certificates.Parse([]byte(m.Data[key])))(s.t)
 }
 
 // TestSeenAhead is what is read of the cluster before hosts boot.
@@ -65,9 +56,7 @@ func TestSeenAhead(t *testing.T) {
 		Hosts: []string{"api-int.lab.example.com", "192.168.127.100"}, CAs: own,
 		CAFrom: "openshift-machine-config-operator/machine-config-server-ca", CAKey: "ca-bundle.crt",
 	}
-	if diff := cmp.Diff(want, seen.ConfigServer); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, seen.ConfigServer)
 	if root := s.authorityIn("kube-system", "root-ca", "ca.crt"); root[0].Fingerprint == own[0].Fingerprint {
 		t.Error("the CA of the installation is that of the machine config server")
 	}
@@ -78,9 +67,7 @@ func TestSeenAhead(t *testing.T) {
 		}
 		encrypted[p.Name] = p.Encryption
 	}
-	if diff := cmp.Diff(map[string]*model.DiskEncryption{"master": nil, "worker": {TPM: true}, "vault": {Tang: []string{"http://tang-1", "http://tang-2"}}}, encrypted); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, map[string]*model.DiskEncryption{"master": nil, "worker": {TPM: true}, "vault": {Tang: []string{"http://tang-1", "http://tang-2"}}}, encrypted)
 	i := slices.IndexFunc(seen.BareMetalHosts, func(h model.BareMetalHost) bool { return h.Name == "old-0" })
 	if i < 0 || len(seen.BareMetalHosts[i].MACs) != 1 || seen.BareMetalHosts[i].MACs[0] != seen.BareMetalHosts[i].MAC || len(seen.BareMetalHosts[i].Addresses) != 1 {
 		t.Errorf("BareMetalHosts %+v", seen.BareMetalHosts)
@@ -124,14 +111,9 @@ func (s *stage) seesLess() {
 	if _, err := rbac.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		s.t.Fatal(err)
 	}
-	file, err := clientcmd.Load(s.data)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	file := must.Get(clientcmd.Load(s.data))(s.t)
 	file.AuthInfos["u"].Impersonate = user
-	if s.data, err = clientcmd.Write(*file); err != nil {
-		s.t.Fatal(err)
-	}
+	s.data = must.Get(clientcmd.Write(*file))(s.t)
 	seen := s.see()
 	if len(seen.ConfigServer.CAs) != 0 || len(seen.ConfigServer.Hosts) == 0 || len(seen.Nodes) == 0 || len(seen.BareMetalHosts) == 0 {
 		s.t.Errorf("seen %+v", seen)
@@ -162,17 +144,13 @@ func TestOlderConfigServer(t *testing.T) {
 			s := newStage(t, func(c *spoke.Config) { c.Cluster.ID = ""; c.Cluster.Name += strings.Map(letters, name); change(c) })
 			if name == "nothing is known" {
 				m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "root-ca"}, Data: map[string]string{"ca.crt": "nonsense"}}
-				if _, err := s.kube.Client.CoreV1().ConfigMaps(m.Namespace).Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.kube.Client.CoreV1().ConfigMaps(m.Namespace).Update(t.Context(), m, metav1.UpdateOptions{}))(t)
 				if seen := s.see().ConfigServer; len(seen.CAs) != 0 || seen.CAFrom != "" {
 					t.Errorf("seen %+v", seen)
 				}
 				return
 			}
-			if diff := cmp.Diff(s.authorityIn("kube-system", "root-ca", "ca.crt"), s.see().ConfigServer.CAs); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, s.authorityIn("kube-system", "root-ca", "ca.crt"), s.see().ConfigServer.CAs)
 		})
 	}
 }

@@ -25,7 +25,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -104,10 +106,7 @@ func newBenchStage(b *testing.B, kube *kubetest.Cluster) *benchStage {
 	config.Impersonate = rest.ImpersonationConfig{
 		UserName: bootstrapperUser, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
 	}
-	api, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		b.Fatal(err)
-	}
+	api := must.Get(kubernetes.NewForConfig(config))(b)
 	lab, err := spoke.New(spoke.Config{Kube: kube.Config, Clock: clock.Real(), Cluster: spoke.Cluster{
 		Name: "lab", BaseDomain: "example.com", ID: clusterID, ControlPlane: []spoke.Node{at("cp-0", "192.168.127.10")},
 	}})
@@ -171,9 +170,7 @@ func (s *benchStage) bareApprovals(times int) time.Duration {
 			Type: certificates.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Bench",
 		})
 		began := time.Now()
-		if _, err := requests.UpdateApproval(s.b.Context(), made.Name, made, metav1.UpdateOptions{}); err != nil {
-			s.b.Fatal(err)
-		}
+		must.Get(requests.UpdateApproval(s.b.Context(), made.Name, made, metav1.UpdateOptions{}))(s.b)
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
@@ -182,24 +179,14 @@ func (s *benchStage) bareApprovals(times int) time.Duration {
 
 // ask makes a request as the kubelet of a machine does.
 func (s *benchStage) ask(name string) *certificates.CertificateSigningRequest {
-	made, err := s.api.CertificatesV1().CertificateSigningRequests().Create(s.b.Context(), requestOf(s.b, name), metav1.CreateOptions{})
-	if err != nil {
-		s.b.Fatal(err)
-	}
-	return made
+	return must.Get(s.api.CertificatesV1().CertificateSigningRequests().Create(s.b.Context(), requestOf(s.b, name), metav1.CreateOptions{}))(s.b)
 }
 
 func requestOf(b *testing.B, name string) *certificates.CertificateSigningRequest {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		b.Fatal(err)
-	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(b)
+	der := must.Get(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + name},
-	}, key)
-	if err != nil {
-		b.Fatal(err)
-	}
+	}, key))(b)
 	return &certificates.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificates.CertificateSigningRequestSpec{
@@ -214,10 +201,7 @@ func requestOf(b *testing.B, name string) *certificates.CertificateSigningReques
 func (s *benchStage) addAll() (waited []time.Duration, calls, lists int) {
 	ctx, stop := context.WithCancel(s.b.Context())
 	defer stop()
-	events, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{FieldSelector: "spec.signerName=" + certificates.KubeAPIServerClientKubeletSignerName})
-	if err != nil {
-		s.b.Fatal(err)
-	}
+	events := must.Get(s.kube.Client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{FieldSelector: "spec.signerName=" + certificates.KubeAPIServerClientKubeletSignerName}))(s.b)
 	approved := map[string]time.Time{}
 	answered := make(chan struct{})
 	go func() {
@@ -288,15 +272,9 @@ func oldRequests(b *testing.B, kube *kubetest.Cluster) {
 	b.Helper()
 	config := rest.CopyConfig(kube.Config)
 	config.QPS = -1
-	api, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		b.Fatal(err)
-	}
+	api := must.Get(kubernetes.NewForConfig(config))(b)
 	requests := api.CertificatesV1().CertificateSigningRequests()
-	have, err := requests.List(b.Context(), metav1.ListOptions{ResourceVersion: "0"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	have := must.Get(requests.List(b.Context(), metav1.ListOptions{ResourceVersion: "0"}))(b)
 	var making sync.WaitGroup
 	slots := make(chan struct{}, 16)
 	for i := len(have.Items); i < oldOnes; i++ {
@@ -309,9 +287,7 @@ func oldRequests(b *testing.B, kube *kubetest.Cluster) {
 				return
 			}
 			made.Status.Conditions = append(made.Status.Conditions, certificates.CertificateSigningRequestCondition{Type: certificates.CertificateDenied, Status: corev1.ConditionTrue, Reason: "Old"})
-			if _, err := requests.UpdateApproval(b.Context(), made.Name, made, metav1.UpdateOptions{}); err != nil {
-				b.Error(err)
-			}
+			check.Do(b, check.Err(requests.UpdateApproval(b.Context(), made.Name, made, metav1.UpdateOptions{})))
 		})
 	}
 	making.Wait()

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -16,10 +18,7 @@ import (
 // TestDescribe is what a cluster says of itself, and what is said where none answers.
 func TestDescribe(t *testing.T) {
 	s := newStage(t, func(c *spoke.Config) { c.Cluster.Version, c.Cluster.PullSecret = "4.21.7", `{"auths":{"x":{}}}` })
-	got, err := node.Describe(t.Context(), s.data, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(node.Describe(t.Context(), s.data, true))(t)
 	want := node.Description{
 		Name: "lab", BaseDomain: "example.com", ID: clusterID, Version: "4.21.7", Arch: spec.X86, API: "https://api.lab.example.com:6443",
 		PullSecret: spec.NewSecret(`{"auths":{"x":{}}}`),
@@ -28,9 +27,7 @@ func TestDescribe(t *testing.T) {
 		t.Error("the pull secret is another one")
 	}
 	got.PullSecret = want.PullSecret
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	check.Equal(t, got, want)
 	if without, err := node.Describe(t.Context(), s.data, false); err != nil || !without.PullSecret.IsZero() {
 		t.Errorf("the pull secret is read unasked: %v", err)
 	}

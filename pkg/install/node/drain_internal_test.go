@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/metadata/fake"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/workload"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -34,9 +35,7 @@ func TestWhichPodsLeave(t *testing.T) {
 	)
 	const gone = "Pods of the DaemonSet gone, which is gone (use --force to delete its pods)"
 	scheme := fake.NewTestScheme()
-	if err := metav1.AddMetaToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, metav1.AddMetaToScheme(scheme))
 	set := &metav1.PartialObjectMetadata{
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},

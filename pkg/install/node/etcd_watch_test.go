@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
 )
@@ -35,10 +36,7 @@ func (s *stage) etcdReads() (reads, watches int) {
 func TestWatchesEtcd(t *testing.T) {
 	s := newStage(t, nil)
 	plane := s.plane()
-	observed, err := s.Observe(t.Context(), model.Query{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(t.Context(), model.Query{}, nil))(t)
 	look := func(asks bool) *model.Spoke {
 		t.Helper()
 		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil { // until what is polled is old
@@ -89,9 +87,7 @@ func (s *stage) await(t *testing.T, is func() bool) {
 		if is() {
 			return
 		}
-		if err := s.clock.Sleep(t.Context(), 5*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 5*time.Second))
 	}
 	t.Fatal("it never came")
 }

@@ -15,6 +15,8 @@ import (
 	certificates "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -23,10 +25,7 @@ import (
 // approved are the names of those who asked for what has been approved, each with its reason.
 func (s *stage) approved() map[string][]string {
 	s.t.Helper()
-	list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must.Get(s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{}))(s.t)
 	out := map[string][]string{}
 	for i := range list.Items {
 		for _, c := range list.Items[i].Status.Conditions {
@@ -41,10 +40,7 @@ func (s *stage) approved() map[string][]string {
 // requests are the names of all certificate requests.
 func (s *stage) requests() []string {
 	s.t.Helper()
-	list, err := s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	list := must.Get(s.kube.Client.CertificatesV1().CertificateSigningRequests().List(s.t.Context(), metav1.ListOptions{}))(s.t)
 	var names []string
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -108,9 +104,7 @@ func TestHostile(t *testing.T) {
 		t.Errorf("the flood is not told of: %+v", result.Plan.Warnings)
 	}
 	lines := len(s.audit())
-	if _, err := s.run(s.desired(nil), time.Minute); err != nil {
-		t.Errorf("again: %v", err)
-	}
+	check.Do(t, check.Err(s.run(s.desired(nil), time.Minute)), "again")
 	if again := len(s.audit()); again != lines {
 		t.Errorf("a second run writes down %d lines again", again-lines)
 	}
@@ -122,17 +116,13 @@ func TestRivals(t *testing.T) {
 	s := newStage(t, func(c *spoke.Config) { c.Trouble.Requests = []spoke.Request{{Node: "w-0"}} })
 	var stranger []string
 	for len(stranger) == 0 {
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 		stranger = s.requests()
 	}
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	for len(s.requests()) < 2 {
-		if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
 	if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(model.FaultOf(err).Next.String(), "oaictl approve w-0 --request csr-") {

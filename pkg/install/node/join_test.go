@@ -27,7 +27,9 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -73,15 +75,10 @@ func newStage(t *testing.T, change func(*spoke.Config)) *stage {
 	if change != nil {
 		change(&config)
 	}
-	var err error
-	if s.spoke, err = spoke.New(config); err != nil {
-		t.Fatal(err)
-	}
+	s.spoke = must.Get(spoke.New(config))(t)
 	s.clear()
 	s.tidy()
-	if err := s.spoke.SetUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.spoke.SetUp(t.Context()))
 	s.beside(func(ctx context.Context) { _ = s.spoke.Run(ctx) })
 	s.data = kubeconfigOf(t, s.kube.Config)
 	return s
@@ -120,10 +117,7 @@ func (s *stage) tidy() {
 			}
 		}
 	}
-	objects, err := dynamic.NewForConfig(s.kube.Config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	objects := must.Get(dynamic.NewForConfig(s.kube.Config))(s.t)
 	for _, of := range []schema.GroupVersionResource{
 		resource("machine.openshift.io", "v1beta1", "machinesets"), resource("machine.openshift.io", "v1beta1", "machines"),
 		resource("metal3.io", "v1alpha1", "baremetalhosts"), resource("config.openshift.io", "v1", "clusterversions"),
@@ -284,11 +278,7 @@ func kubeconfigOf(t testing.TB, config *rest.Config) []byte {
 	out.AuthInfos["u"] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData, Token: config.BearerToken}
 	out.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
 	out.CurrentContext = "x"
-	data, err := clientcmd.Write(*out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(clientcmd.Write(*out))(t)
 }
 
 // TestJoins: hosts become nodes that take work, by two approvals each, which are written down.
@@ -306,13 +296,8 @@ func TestJoins(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v; %+v", err, result.Plan.Waits)
 	}
-	if !slices.Equal(result.Plan.Ready, []string{"w-0", "w-1"}) {
-		t.Errorf("ready %v", result.Plan.Ready)
-	}
-	w0, err := s.kube.Client.CoreV1().Nodes().Get(t.Context(), "w-0", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Slice(t, result.Plan.Ready, []string{"w-0", "w-1"}, "ready")
+	w0 := must.Get(s.kube.Client.CoreV1().Nodes().Get(t.Context(), "w-0", metav1.GetOptions{}))(t)
 	tainted := slices.ContainsFunc(w0.Spec.Taints, func(x corev1.Taint) bool { return x.Key == "gpu" && x.Value == "yes" })
 	if w0.Labels["rack"] != "7" || !tainted || w0.Spec.ProviderID != "metal3://lab/w-0" {
 		t.Errorf("labels %v, taints %v, provider id %s", w0.Labels, w0.Spec.Taints, w0.Spec.ProviderID)
@@ -364,19 +349,14 @@ func TestAway(t *testing.T) {
 	s := newStage(t, nil)
 	s.host("w-0", "192.168.127.20")
 	p := s.plane()
-	observed, err := s.Observe(t.Context(), model.Query{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(t.Context(), model.Query{}, nil))(t)
 	seen, err := p.Observe(t.Context(), nil, observed)
 	if err != nil || seen.Trouble != "" || len(seen.Nodes) != 3 || seen.ID != clusterID || len(seen.Pools) == 0 || len(seen.Operators) == 0 || seen.Version == "" {
 		t.Fatalf("%+v, %v", seen, err)
 	}
 	s.kube.Down(t)
 	for range 50 {
-		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 15*time.Second))
 		if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble != "" {
 			break
 		}
@@ -386,9 +366,7 @@ func TestAway(t *testing.T) {
 	}
 	asked := s.polls()
 	for range 3 { // as many do at once that share what is seen
-		if again, err := p.Observe(t.Context(), nil, observed); err != nil || again.Trouble != seen.Trouble {
-			t.Errorf("at once: %+v, %v", again, err)
-		}
+		check.Equal(t, must.Get(p.Observe(t.Context(), nil, observed))(t).Trouble, seen.Trouble, "at once")
 	}
 	if now := s.polls(); now != asked {
 		t.Errorf("it is asked %d times at once although it is away", now-asked)
@@ -398,9 +376,7 @@ func TestAway(t *testing.T) {
 		if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble == "" {
 			break
 		}
-		if err := s.clock.Sleep(t.Context(), 15*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.clock.Sleep(t.Context(), 15*time.Second))
 	}
 	if err != nil || seen.Trouble != "" || len(seen.Nodes) != 3 {
 		t.Errorf("back: %+v, %v", seen, err)
@@ -410,10 +386,7 @@ func TestAway(t *testing.T) {
 // TestNoAccess is what is said where the cluster cannot be read for good.
 func TestNoAccess(t *testing.T) {
 	s := newStage(t, nil)
-	observed, err := s.Observe(t.Context(), model.Query{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(t.Context(), model.Query{}, nil))(t)
 	good := s.data
 	for name, test := range map[string]struct {
 		data   []byte
@@ -441,9 +414,7 @@ func TestNoAccess(t *testing.T) {
 				if seen, err = p.Observe(t.Context(), nil, observed); err != nil || seen.Trouble == "" {
 					break
 				}
-				if err := s.clock.Sleep(t.Context(), 10*time.Second); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, s.clock.Sleep(t.Context(), 10*time.Second))
 			}
 			if err != nil || seen.Trouble != "" {
 				t.Errorf("with a good one: %+v, %v", seen, err)

@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -61,10 +63,7 @@ func newLeaving(t *testing.T, machines bool, change func(*spoke.Config)) *leavin
 			change(c)
 		}
 	})}
-	var err error
-	if l.objects, err = dynamic.NewForConfig(l.kube.Config); err != nil {
-		t.Fatal(err)
-	}
+	l.objects = must.Get(dynamic.NewForConfig(l.kube.Config))(t)
 	c := l.spoke.Cluster()
 	for _, n := range slices.Concat(c.ControlPlane, c.Workers) {
 		l.record(n.Name, n.Addresses[0])
@@ -144,15 +143,12 @@ func (l *leaving) remove(desired *model.Desired, told func(model.Event), options
 func (l *leaving) pod(name, node string, change func(*corev1.Pod)) {
 	l.t.Helper()
 	labels := map[string]string{"app": name}
-	owner, err := l.kube.Client.AppsV1().ReplicaSets("default").Create(l.t.Context(), &appsv1.ReplicaSet{
+	owner := must.Get(l.kube.Client.AppsV1().ReplicaSets("default").Create(l.t.Context(), &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
 		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(l.t)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels, OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name, UID: owner.UID, Controller: new(true)},
@@ -163,43 +159,32 @@ func (l *leaving) pod(name, node string, change func(*corev1.Pod)) {
 		change(pod)
 	}
 	pods := l.kube.Client.CoreV1().Pods("default")
-	made, err := pods.Create(l.t.Context(), pod, metav1.CreateOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	made := must.Get(pods.Create(l.t.Context(), pod, metav1.CreateOptions{}))(l.t)
 	made.Status.Phase = corev1.PodRunning
 	made.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-	if _, err := pods.UpdateStatus(l.t.Context(), made, metav1.UpdateOptions{}); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Get(pods.UpdateStatus(l.t.Context(), made, metav1.UpdateOptions{}))(l.t)
 }
 
 // budget lets none of the pods of a name go.
 func (l *leaving) budget(name string) {
 	l.t.Helper()
 	one := intstr.FromInt32(1)
-	_, err := l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Create(l.t.Context(), &policyv1.PodDisruptionBudget{
+	must.Get(l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Create(l.t.Context(), &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(l.t)
 }
 
 // daemon is a pod of a DaemonSet that is there.
 func (l *leaving) daemon(name, node string) {
 	l.t.Helper()
 	labels := map[string]string{"app": name}
-	set, err := l.kube.Client.AppsV1().DaemonSets("default").Create(l.t.Context(), &appsv1.DaemonSet{
+	set := must.Get(l.kube.Client.AppsV1().DaemonSets("default").Create(l.t.Context(), &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.com/main"}}},
 		}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	}, metav1.CreateOptions{}))(l.t)
 	l.pod(name, node, func(p *corev1.Pod) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: name, UID: set.UID, Controller: new(true)}}
 	})
@@ -215,10 +200,7 @@ func (l *leaving) hasNode(name string) bool {
 
 func (l *leaving) list(group, version, name string) []unstructured.Unstructured {
 	l.t.Helper()
-	list, err := l.objects.Resource(resource(group, version, name)).Namespace(machineSpace).List(l.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	list := must.Get(l.objects.Resource(resource(group, version, name)).Namespace(machineSpace).List(l.t.Context(), metav1.ListOptions{}))(l.t)
 	return list.Items
 }
 
@@ -275,20 +257,14 @@ func TestDrains(t *testing.T) {
 		if !strings.Contains(e.Message, "default/db") || !strings.Contains(e.Message, "held by the budget db") || !l.hasNode("w-1") {
 			t.Errorf("told %s", e.Message)
 		}
-		if err := l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "db", metav1.DeleteOptions{}))
 	})
 	if err != nil || !held || l.hasNode("w-1") || !slices.Equal(l.forgotten, []string{"id-w-1"}) {
 		t.Fatalf("%v, held %v, forgotten %v, waits %+v", err, held, l.forgotten, result.Plan.Waits)
 	}
-	if _, err := l.kube.Client.CoreV1().Pods("default").Get(t.Context(), "elsewhere", metav1.GetOptions{}); err != nil {
-		t.Errorf("a pod of another node: %v", err)
-	}
+	check.Do(t, check.Err(l.kube.Client.CoreV1().Pods("default").Get(t.Context(), "elsewhere", metav1.GetOptions{})), "a pod of another node")
 	l.untouched("w-0", "w-2", "cp-0", "cp-1", "cp-2")
-	if !strings.Contains(result.Plan.Message, "has not seen that w-1 is off") {
-		t.Errorf("the end: %s", result.Plan.Message)
-	}
+	check.Contains(t, result.Plan.Message, "has not seen that w-1 is off", "the end")
 }
 
 // TestDrainIsRefused with the words of kubectl, and nothing is done.
@@ -304,9 +280,7 @@ func TestDrainIsRefused(t *testing.T) {
 		"DaemonSet-managed Pods (use --ignore-daemonsets to ignore): default/agent", "Pods with local storage (use --delete-emptydir-data to override): default/cache",
 		"Pods that declare no controller (use --force to override): default/alone",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("says %v; want %s", err, want)
-		}
+		check.Says(t, err, want)
 	}
 	if model.FaultOf(err).Code != model.CodeInput || !strings.HasPrefix(model.FaultOf(err).Next.String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
 		t.Errorf("code %d, next %s", model.FaultOf(err).Code, model.FaultOf(err).Next)
@@ -445,10 +419,7 @@ func TestControlPlaneWithoutMachines(t *testing.T) {
 
 func (l *leaving) members() int {
 	l.t.Helper()
-	m, err := l.kube.Client.CoreV1().ConfigMaps("openshift-etcd").Get(l.t.Context(), "etcd-endpoints", metav1.GetOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	m := must.Get(l.kube.Client.CoreV1().ConfigMaps("openshift-etcd").Get(l.t.Context(), "etcd-endpoints", metav1.GetOptions{}))(l.t)
 	return len(m.Data)
 }
 
@@ -464,9 +435,7 @@ func TestControlPlaneWithMachines(t *testing.T) {
 		if l.members() == 4 {
 			break
 		}
-		if err := l.clock.Sleep(t.Context(), 5*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.clock.Sleep(t.Context(), 5*time.Second))
 	}
 	result, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Force = true }, "cp-1"), func(e model.Event) {
 		if e.Reason == "Waiting" {
@@ -498,14 +467,8 @@ func (l *leaving) addMachine(name, address string) {
 		"spec": map[string]any{},
 	}}
 	hosts := l.objects.Resource(resource("metal3.io", "v1alpha1", "baremetalhosts")).Namespace(machineSpace)
-	if _, err := hosts.Create(l.t.Context(), host, metav1.CreateOptions{}); err != nil {
-		l.t.Fatal(err)
-	}
-	if _, err := l.objects.Resource(resource("machine.openshift.io", "v1beta1", "machines")).Namespace(machineSpace).Create(l.t.Context(), machine, metav1.CreateOptions{}); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Get(hosts.Create(l.t.Context(), host, metav1.CreateOptions{}))(l.t)
+	must.Get(l.objects.Resource(resource("machine.openshift.io", "v1beta1", "machines")).Namespace(machineSpace).Create(l.t.Context(), machine, metav1.CreateOptions{}))(l.t)
 	status := fmt.Sprintf(`{"status":{"errorCount":0,"errorMessage":"","operationalStatus":"OK","poweredOn":true,"provisioning":{"state":"externally provisioned","ID":"x"},"hardware":{"hostname":%q,"nics":[{"ip":%q}]}}}`, name, address)
-	if _, err := hosts.Patch(l.t.Context(), name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Get(hosts.Patch(l.t.Context(), name, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"))(l.t)
 }

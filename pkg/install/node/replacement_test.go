@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -31,10 +32,7 @@ func (l *leaving) off(name string) {
 	l.t.Helper()
 	l.spoke.PowerOff(name)
 	l.until(name+" is not Ready", func() bool {
-		n, err := l.kube.Client.CoreV1().Nodes().Get(l.t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		n := must.Get(l.kube.Client.CoreV1().Nodes().Get(l.t.Context(), name, metav1.GetOptions{}))(l.t)
 		return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
 			return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
 		})
@@ -48,9 +46,7 @@ func (l *leaving) until(what string, is func() bool) {
 		if is() {
 			return
 		}
-		if err := l.clock.Sleep(l.t.Context(), 5*time.Second); err != nil {
-			l.t.Fatal(err)
-		}
+		must.Do(l.t, l.clock.Sleep(l.t.Context(), 5*time.Second))
 	}
 	l.t.Fatalf("not within 50 minutes: %s", what)
 }
@@ -58,10 +54,7 @@ func (l *leaving) until(what string, is func() bool) {
 // etcdSays is what the etcd operator says of the members.
 func (l *leaving) etcdSays() string {
 	l.t.Helper()
-	u, err := l.objects.Resource(resource("operator.openshift.io", "v1", "etcds")).Get(l.t.Context(), "cluster", metav1.GetOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	u := must.Get(l.objects.Resource(resource("operator.openshift.io", "v1", "etcds")).Get(l.t.Context(), "cluster", metav1.GetOptions{}))(l.t)
 	status, _ := u.Object["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)
 	for _, entry := range list {
@@ -168,10 +161,7 @@ func TestKilledReplacement(t *testing.T) {
 // secrets is how many certificates of a member there are.
 func (l *leaving) secrets(node string) (count int) {
 	l.t.Helper()
-	list, err := l.kube.Client.CoreV1().Secrets("openshift-etcd").List(l.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	list := must.Get(l.kube.Client.CoreV1().Secrets("openshift-etcd").List(l.t.Context(), metav1.ListOptions{}))(l.t)
 	for i := range list.Items {
 		if strings.HasSuffix(list.Items[i].Name, "-"+node) {
 			count++

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -74,9 +75,7 @@ func (p *pooled) returned(name string) {
 func (p *pooled) begin(name string) {
 	p.t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"oaictl.io/removes-node":%q}},"spec":{"unschedulable":true}}`, name)
-	if _, err := p.kube.Client.CoreV1().Nodes().Patch(p.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Get(p.kube.Client.CoreV1().Nodes().Patch(p.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}))(p.t)
 }
 
 func silent(model.Event) {}

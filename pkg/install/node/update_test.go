@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,10 +19,7 @@ import (
 func TestUpdateKeepsLabels(t *testing.T) {
 	s := newStage(t, nil)
 	plane, kube := s.plane(), s.kube
-	observed, err := s.Observe(t.Context(), model.Query{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(t.Context(), model.Query{}, nil))(t)
 	if seen, err := plane.Observe(t.Context(), s.desired(nil), observed); err != nil || seen.Trouble != "" {
 		t.Fatalf("%v, %+v", err, seen)
 	}
@@ -31,14 +29,9 @@ func TestUpdateKeepsLabels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			labels := map[string]string{"node-role.kubernetes.io/worker": ""}
-			made, err := kube.Client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "keeps-" + name, Labels: labels}}, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(kube.Client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "keeps-" + name, Labels: labels}}, metav1.CreateOptions{}))(t)
 			action := model.Action{Kind: model.UpdateNode, Name: made.Name, Target: string(made.UID), Settings: settings}
-			if err := plane.Act(t.Context(), s.desired(nil), observed, action); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, plane.Act(t.Context(), s.desired(nil), observed, action))
 			got, err := kube.Client.CoreV1().Nodes().Get(t.Context(), made.Name, metav1.GetOptions{})
 			if err != nil || !maps.Equal(got.Labels, labels) {
 				t.Errorf("its labels are %v, %v", got.Labels, err)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -212,10 +213,7 @@ func TestRefusedOnAHub(t *testing.T) {
 func TestEveryPlaceIsFilled(t *testing.T) {
 	var objects []*unstructured.Unstructured
 	for _, text := range sample.Clusters() {
-		o, err := render.Hub(sample.Parse(t, text), render.Options{Secrets: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(render.Hub(sample.Parse(t, text), render.Options{Secrets: true}))(t)
 		objects = append(objects, o.All()...)
 	}
 	for field, p := range places() {

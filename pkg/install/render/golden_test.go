@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -15,14 +16,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func rendered(t *testing.T, c *spec.Cluster, o render.Options) string {
 	t.Helper()
-	objects, err := render.Hub(c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(c, o))(t)
 	var out bytes.Buffer
-	if err := objects.WriteYAML(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, objects.WriteYAML(&out))
 	return out.String()
 }
 

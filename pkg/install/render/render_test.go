@@ -12,8 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
@@ -41,14 +43,9 @@ func TestHubIsOfNoOrder(t *testing.T) {
 func TestNoSecretUnasked(t *testing.T) {
 	text := strings.Replace(sample.EveryField(), "user:pass@", "", 1)
 	for _, c := range []*spec.Cluster{sample.Parse(t, text), sample.Parse(t, sample.EveryOtherField)} {
-		made, err := render.Hub(c, render.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(render.Hub(c, render.Options{}))(t)
 		var out strings.Builder
-		if err := made.WriteYAML(&out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, made.WriteYAML(&out))
 		for _, secret := range []string{"calvin", "t0ken", "dXNlcjpwYXNz", `{"auths"`} {
 			for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
 				if strings.Contains(out.String()+strings.Join(made.Notes, "\n"), strings.TrimRight(form, "=")) {
@@ -131,9 +128,7 @@ spec:
 	}
 	c.Spec.Hosts[0].Disk.Hints.WWNWithExtension = "0x5001b448b1a00002"
 	_, err = render.Hub(c, render.Options{Later: true})
-	if err == nil || !strings.Contains(err.Error(), "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer") {
-		t.Errorf("not refused: %v", err)
-	}
+	check.Says(t, err, "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer", "not refused")
 }
 
 // TestMachinesNameTheirCluster where nothing else says it: not where the InfraEnv
@@ -190,9 +185,7 @@ spec: {openshift: {version: "4.20"}, baseDomain: example.com, pullSecret: {env: 
 func manifestFile(t *testing.T, folder, name string, size int) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, []byte("a: "+strings.Repeat("x", size-4)+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("a: "+strings.Repeat("x", size-4)+"\n"), 0o600))
 	return path
 }
 
@@ -231,10 +224,7 @@ func TestManyManifests(t *testing.T) {
 		manifestFile(t, folder, fmt.Sprintf("m%d.yaml", i), 300<<10)
 	}
 	c := sample.Parse(t, strings.Replace(sample.EveryOtherField, "  boot:", "  manifests: ["+folder+"]\n  boot:", 1))
-	objects, err := render.Hub(c, render.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := must.Get(render.Hub(c, render.Options{}))(t)
 	var names, keys []string
 	for _, o := range objects.Cluster {
 		if o.GetKind() != "ConfigMap" {
@@ -269,10 +259,7 @@ func TestHubOptions(t *testing.T) {
 		"another set":        {render.Options{ImageSet: "mine"}, true, "mine"},
 	} {
 		tc.options.Secrets = true
-		objects, err := render.Hub(sample.Parse(t, sample.EveryField()), tc.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := must.Get(render.Hub(sample.Parse(t, sample.EveryField()), tc.options))(t)
 		install := objects.Cluster[len(objects.Cluster)-1]
 		got := install.Object["spec"].(map[string]any)
 		if set := got["imageSetRef"].(map[string]any)["name"]; got["holdInstallation"] != tc.hold || set != tc.set || (objects.ImageSet != nil) != (tc.set != "mine") {
@@ -304,10 +291,7 @@ func fleet(t testing.TB) []*spec.Cluster {
 			}
 			fmt.Fprintf(&text, "  - {name: h%d, role: %s, match: {mac: \"52:54:00:00:%02x:%02x\"}, net: {ip: 192.168.127.%d/24}}\n", j, role, i, j, 10+j)
 		}
-		c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text.String()), sample.Env())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text.String()), sample.Env()))(t)
 		all = append(all, c)
 	}
 	return all
@@ -318,14 +302,9 @@ func BenchmarkRender(b *testing.B) {
 	clusters := fleet(b)
 	for b.Loop() {
 		for _, c := range clusters {
-			objects, err := render.Hub(c, render.Options{Secrets: true})
-			if err != nil {
-				b.Fatal(err)
-			}
+			objects := must.Get(render.Hub(c, render.Options{Secrets: true}))(b)
 			var out strings.Builder
-			if err := objects.WriteYAML(&out); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, objects.WriteYAML(&out))
 		}
 	}
 }

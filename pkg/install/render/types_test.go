@@ -10,6 +10,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/metal3"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/test/sample"
 )
@@ -45,10 +46,7 @@ func typeOf(kind string) any {
 // has, of the kind's type.
 func TestObjectsAreOfTheirTypes(t *testing.T) {
 	for name, load := range sample.All(t) {
-		objects, err := render.Hub(load(), render.Options{Secrets: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		objects := must.Get(render.Hub(load(), render.Options{Secrets: true}))(t)
 		for _, o := range objects.All() {
 			into := typeOf(o.GetKind())
 			if into == nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -120,12 +122,8 @@ func TestActions(t *testing.T) {
 			for _, s := range test.sent {
 				w.on(s.call, with(test.status, `{"id":"x"}`))
 			}
-			if err := p.Act(t.Context(), desired(t), test.action); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{})); diff != "" {
-				t.Error(diff)
-			}
+			must.Do(t, p.Act(t.Context(), desired(t), test.action))
+			check.Same(t, test.sent, sentOf(w.took()), cmp.AllowUnexported(sent{}))
 			observe(t, p, lab())
 			if got := paths(w.took()); !slices.Contains(got, test.reads) {
 				t.Errorf("the next look read %v, not %s", got, test.reads)
@@ -142,9 +140,7 @@ func TestUploadIsRemembered(t *testing.T) {
 	manifests := "/v2/clusters/" + clusterID + "/manifests"
 	w.on("POST "+manifests, with(201, "{}"))
 	w.json("GET "+manifests, 200, []map[string]string{{"file_name": "50-x.yaml", "folder": "openshift"}})
-	if err := p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.UploadManifest, Target: clusterID, Name: "openshift/50-x.yaml"}))
 	if o := observe(t, p, lab()); o.Cluster.Manifests["openshift/50-x.yaml"] != model.Digest([]byte("a: b\n")) {
 		t.Errorf("got %v", o.Cluster.Manifests)
 	}
@@ -157,12 +153,8 @@ func TestResendSecrets(t *testing.T) {
 	p := w.plane(t)
 	d := desired(t)
 	again := model.Settings{model.SettingPullSecret: model.ValueOf("resend")}
-	if err := p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}); err != nil {
-		t.Fatal(err)
-	}
-	if body := w.took()[0].body; !strings.Contains(body, "pull_secret") {
-		t.Errorf("got %s", body)
-	}
+	must.Do(t, p.Act(t.Context(), d, model.Action{Kind: model.UpdateCluster, Target: clusterID, Settings: again}))
+	check.Contains(t, w.took()[0].body, "pull_secret")
 }
 
 // Only this run's own empty duplicate is withdrawn, checked at the last moment.
@@ -253,22 +245,15 @@ func TestImageOfNodes(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	act := func(secret spec.Source) error {
 		n := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "lab", PullSecret: secret, Hosts: []spec.Host{{Name: "w-5", Match: spec.Match{Serial: "S5"}}}}}
-		c, err := n.Resolve(t.Context(), ".", spec.Env{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err = c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}); err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(n.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
+		c = must.Get(c.AddedTo(spec.Target{Name: "lab", BaseDomain: "example.com", Version: "4.20.3", Arch: spec.X86}))(t)
 		return w.plane(t).Act(t.Context(), &model.Desired{Spec: c}, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"})
 	}
 	fault := faultOf(t, act(spec.Source{}))
 	if calls := w.took(); len(calls) > 0 || fault.Code != model.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
-	if err := act(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`).Source()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, act(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`).Source()))
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.20.3"`) || !strings.Contains(body, `"pull_secret":"{`) {
 		t.Errorf("got %s", body)
 	}
@@ -280,9 +265,7 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 	w.on("POST /v2/infra-envs", with(201, `{"id":"x"}`))
 	d := desired(t)
 	d.Spec.Spec.Overrides.InfraEnv = map[string]any{"openshift_version": "4.21", "new_field": 1}
-	if err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.RegisterInfraEnv, Name: "lab"}))
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.21"`) || !strings.Contains(body, `"new_field":1`) {
 		t.Errorf("got %s", body)
 	}
@@ -309,13 +292,8 @@ func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
 	} {
 		w := newWorld(t, 1)
 		w.on("PATCH /v2/infra-envs/"+infraEnvID+"/hosts/"+hostID(0), with(201, "{}"))
-		err := w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSpace(w.took()[0].body); got != test.body {
-			t.Errorf("got %s, want %s", got, test.body)
-		}
+		must.Do(t, w.plane(t).Act(t.Context(), d, model.Action{Kind: model.UpdateHost, Name: "cp-0", Target: hostID(0), InfraEnv: infraEnvID, Settings: test.settings}))
+		check.Equal(t, strings.TrimSpace(w.took()[0].body), test.body)
 	}
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = nil
 	w := newWorld(t, 1)
@@ -330,10 +308,7 @@ func TestCredential(t *testing.T) {
 	path := "GET /v2/clusters/" + clusterID + "/downloads/credentials"
 	p := f.plane(t)
 	f.on(path, answering(with(503, ""), func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("apiVersion: v1\n")) }))
-	data, err := p.Credential(t.Context(), clusterID, "kubeconfig")
-	if err != nil || string(data) != "apiVersion: v1\n" {
-		t.Errorf("got %q, %v", data, err)
-	}
+	check.Equal(t, string(must.Get(p.Credential(t.Context(), clusterID, "kubeconfig"))(t)), "apiVersion: v1\n")
 	if c := f.took()[1]; c.query != "file_name=kubeconfig" || !strings.Contains(c.header.Get("Accept"), "octet-stream") {
 		t.Errorf("asked %+v", c)
 	}
@@ -422,9 +397,7 @@ func TestProxyInOtherWordsIsTaken(t *testing.T) {
 		action := model.Action{Kind: model.UpdateInfraEnv, Target: infraEnvID, Settings: model.Settings{
 			model.SettingProxy: model.ValueOf(spec.Proxy{HTTP: "http://p:1", No: []string{"a.example.com", "b.example.com"}}),
 		}}
-		if err := f.plane(t).Act(t.Context(), desired(t), action); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.plane(t).Act(t.Context(), desired(t), action))
 		if got := len(f.took()); got != writes {
 			t.Errorf("no_proxy %s is shown after %d writes, want %d", shown, got, writes)
 		}

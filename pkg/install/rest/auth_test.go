@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -47,10 +49,7 @@ func TestTokenKindDecidesTheHeader(t *testing.T) {
 		" opaque\n":      "Authorization=Bearer opaque",
 		"Basic dXNlcjpw": "Authorization=Basic dXNlcjpw",
 	} {
-		source, err := Credentials{Token: spec.NewSecret(token)}.Authorise(nil, "", newFakeClock())
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(Credentials{Token: spec.NewSecret(token)}.Authorise(nil, "", newFakeClock()))(t)
 		name, value, err := source.Header(t.Context())
 		if got := name + "=" + value; err != nil || got != want {
 			t.Errorf("got %s, want %s (%v)", got, want, err)
@@ -72,10 +71,7 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	source, err := Credentials{}.Authorise(nil, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(Credentials{}.Authorise(nil, "", nil))(t)
 	if name, _, _ := source.Header(t.Context()); name != "" {
 		t.Error("a header without credentials")
 	}
@@ -124,26 +120,19 @@ func TestOfflineToken(t *testing.T) {
 		reply(w, 200, "[]")
 	})
 	offline := jwt(map[string]any{"typ": "Offline", "azp": "cloud-services"})
-	source, err := Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}.Authorise(nil, "", f.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}.Authorise(nil, "", f.clock))(t)
 	p := f.plane(t, func(c *Config) { c.Auth = source })
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if err := listAll(p); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, listAll(p))
 		})
 	}
 	group.Wait()
 	if n := s.issued.Load(); n != 1 {
 		t.Errorf("%d tokens for callers at once", n)
 	}
-	if want := "client_id=cloud-services&grant_type=refresh_token&refresh_token=" + offline; s.forms[0] != want {
-		t.Errorf("got form %s", s.forms[0])
-	}
+	check.Equal(t, s.forms[0], "client_id=cloud-services&grant_type=refresh_token&refresh_token="+offline, "got form")
 
 	good = "access-2"
 	_ = f.clock.Sleep(t.Context(), 13*time.Minute+time.Second)
@@ -166,19 +155,10 @@ func TestOfflineToken(t *testing.T) {
 func TestServiceAccount(t *testing.T) {
 	f, s := newFake(t), newSSO(t, 900)
 	f.json("GET /v2/clusters", 200, []any{})
-	source, err := Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}.Authorise(nil, "", f.clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listAll(f.plane(t, func(c *Config) { c.Auth = source })); err != nil {
-		t.Fatal(err)
-	}
-	if want := "client_id=robot&client_secret=geheim&grant_type=client_credentials"; s.forms[0] != want {
-		t.Errorf("got form %s", s.forms[0])
-	}
-	if got := f.took()[0].header.Get("Authorization"); got != "Bearer access-1" {
-		t.Errorf("got %s", got)
-	}
+	source := must.Get(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}.Authorise(nil, "", f.clock))(t)
+	must.Do(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
+	check.Equal(t, s.forms[0], "client_id=robot&client_secret=geheim&grant_type=client_credentials", "got form")
+	check.Equal(t, f.took()[0].header.Get("Authorization"), "Bearer access-1")
 }
 
 // What goes wrong at the token endpoint says so, and shows no token.
@@ -235,10 +215,7 @@ func TestTokenServiceAddress(t *testing.T) {
 		"unknown CA":     {secure.URL, "--ca-file", model.CodeFailure},
 		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", model.CodeFailure},
 	} {
-		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}.Authorise(nil, "", f.clock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}.Authorise(nil, "", f.clock))(t)
 		fault := faultOf(t, listAll(f.plane(t, func(c *Config) { c.Auth = source })))
 		if fault.Code != test.code || !strings.Contains(fault.Next.String(), test.next) {
 			t.Errorf("%s: code %d, %v, next %q", name, fault.Code, fault, fault.Next)
@@ -255,9 +232,7 @@ func TestTraceHoldsNoSecret(t *testing.T) {
 		c.Auth = transport.StaticToken(spec.NewSecret("verysecret"))
 		c.Trace = func(x install.Call) { seen = append(seen, x) }
 	})
-	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Events(t.Context(), install.EventFilter{}, 0))(t)
 	if err := listAll(p); err == nil {
 		t.Fatal("the fake has no clusters")
 	}

@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // canceller cancels the install, once, when the service is asked for it or when it
@@ -73,22 +75,11 @@ func TestCancelledPreparation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			wire, files := &canceller{seen: test.seen, by: test.by}, &memoryFiles{}
+			cluster := sample.Example(t, "sno")
+			s, fast := simulate(t, cluster)
+			wire, files := &canceller{seen: test.seen, by: test.by}, &planetest.Files{}
 			run := func() (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
@@ -98,9 +89,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
-			if result.Observed.Cluster.State != model.ClusterReady {
-				t.Errorf("the cluster is %s", result.Observed.Cluster.State)
-			}
+			check.Equal(t, result.Observed.Cluster.State, model.ClusterReady, "the cluster is")
 			result, err = run()
 			if err != nil || result.Verdict != model.VerdictInstalled || wire.installs != 2 {
 				t.Fatalf("the next run: verdict %s, %d install calls in all: %v", result.Verdict, wire.installs, err)

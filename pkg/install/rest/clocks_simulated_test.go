@@ -7,13 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // skewed are the differences between the clock that dates answers and the one that dates records.
@@ -59,26 +63,15 @@ func (d *dater) calls() int {
 // skewedLab is a simulated service with machines, behind such a proxy.
 func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble string) (*dater, func(...install.Config) (install.Result, error)) {
 	t.Helper()
-	script, err := scenario.Parse("scenario.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: skewed}\nspec:\n  hosts:\n"+trouble))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(scenario.Parse("scenario.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: skewed}\nspec:\n  hosts:\n"+trouble)))(t)
 	fast := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster, Scenario: script}))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	})
-	proxy, files := &dater{by: by, clock: fast}, &memoryFiles{}
+	proxy, files := &dater{by: by, clock: fast}, &planetest.Files{}
 	return proxy, func(options ...install.Config) (install.Result, error) {
-		plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: proxy}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: proxy}}))(t)
 		options = append([]install.Config{{Clock: fast, Files: files}}, options...)
 		return install.New(plane, options...).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 	}
@@ -90,7 +83,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 	for name, by := range skewed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proxy, run := skewedLab(t, by, loadExample(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
+			proxy, run := skewedLab(t, by, sample.Example(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
 			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
 				_, err := run(install.Config{Timeout: -1, UserTimeout: 5 * time.Minute})
@@ -98,9 +91,7 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 					t.Fatalf("%d calls: %v", proxy.calls(), err)
 				}
 			}
-			if err := proxy.clock.Sleep(t.Context(), 55*time.Minute-proxy.clock.Now().Sub(began)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, proxy.clock.Sleep(t.Context(), 55*time.Minute-proxy.clock.Now().Sub(began)))
 			cured := proxy.clock.Now()
 			if result, err := run(); err != nil || result.Verdict != model.VerdictInstalled || proxy.calls() != 7 || proxy.installs[6].Sub(cured) > 5*time.Minute {
 				t.Fatalf("cured: %s after %d calls: %v", result.Verdict, proxy.calls(), err)
@@ -115,7 +106,7 @@ func TestPatienceByAnotherClock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const within = 20 * time.Minute
-			cluster := loadExample(t, "ha-workers")
+			cluster := sample.Example(t, "ha-workers")
 			one := 1
 			cluster.Spec.Topology.Required.Workers, cluster.Spec.Topology.Required.Within = &one, spec.Duration(within)
 			proxy, run := skewedLab(t, by, cluster, "    - {match: {role: worker, index: 0}, do: never-boot}\n")

@@ -4,41 +4,28 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestDeleteOfLateBoundCluster deletes an installed cluster whose hosts came from the pool of an InfraEnv
 // of its name: they go back there, and the service keeps it for them.
 func TestDeleteOfLateBoundCluster(t *testing.T) {
 	t.Parallel()
-	cluster, fast := loadExample(t, "sno"), clock.Scaled(1200)
+	cluster := sample.Example(t, "sno")
 	cluster.Spec.InfraEnv.Bind = spec.BindLate
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
+	s, fast := simulate(t, cluster)
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: http.DefaultClient}))(t)
+	client := install.New(plane, install.Config{Clock: fast, Files: &planetest.Files{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}
-	found, err := client.FindToDelete(t.Context(), install.Target{Spec: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(client.FindToDelete(t.Context(), install.Target{Spec: cluster}))(t)
 	envs := found.OwnInfraEnvs()
 	if len(envs) != 1 || found.Pool(envs[0]) != 1 {
 		t.Fatalf("InfraEnvs %+v, of which the pool has %d hosts", envs, found.Pool(envs[0]))

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -129,10 +130,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 			if failed == nil || len(heard) == 0 {
 				t.Fatalf("error %v, heard %v", failed, heard)
 			}
-			exchange, err := Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}.Authorise(f.Client(), "", f.clock)
-			if err != nil {
-				t.Fatal(err)
-			}
+			exchange := must.Get(Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}.Authorise(f.Client(), "", f.clock))(t)
 			f.on("POST /v2/token", with(401, strings.NewReplacer("401", `"401"`, "message", "error_description").Replace(body)))
 			_, _, refused := exchange.Header(t.Context())
 			for _, text := range append(heard, failed.Error(), refused.Error()) {
@@ -222,9 +220,7 @@ func TestRetryAfter(t *testing.T) {
 	f := newFake(t)
 	date := f.clock.Now().Add(20 * time.Second).Format(http.TimeFormat)
 	f.on("GET /v2/clusters", answering(limited("7"), limited(date), with(200, "[]")))
-	if err := listAll(f.plane(t)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, listAll(f.plane(t)))
 	if s := f.clock.slept; len(s) != 2 || s[0] != 7*time.Second || s[1] < 12*time.Second {
 		t.Errorf("slept %v", s)
 	}
@@ -259,13 +255,9 @@ func TestTLS(t *testing.T) {
 	t.Cleanup(server.Close)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(ca, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(ca, data, 0o600))
 	wrong := filepath.Join(t.TempDir(), "wrong.pem")
-	if err := os.WriteFile(wrong, otherCA(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(wrong, otherCA(t), 0o600))
 	for name, test := range map[string]struct {
 		config Config
 		next   string
@@ -297,10 +289,7 @@ func TestTLS(t *testing.T) {
 		})
 	}
 	f := newFake(t)
-	p, err := New(Config{URL: strings.Replace(f.URL, "http:", "https:", 1), Clock: f.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New(Config{URL: strings.Replace(f.URL, "http:", "https:", 1), Clock: f.clock}))(t)
 	if fault := faultOf(t, listAll(p)); !strings.Contains(fault.Next.String(), "does not speak TLS") {
 		t.Errorf("got %v, next %q", fault, fault.Next)
 	}
@@ -309,15 +298,9 @@ func TestTLS(t *testing.T) {
 // otherCA is a certificate that has signed nothing, in PEM.
 func otherCA(t *testing.T) []byte {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	made := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "other"}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, made, made, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, made, made, key.Public(), key))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -120,11 +121,7 @@ func (f *fake) plane(t *testing.T, change ...func(*Config)) *Plane {
 	for _, c := range change {
 		c(&config)
 	}
-	p, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(New(config))(t)
 }
 
 func reply(w http.ResponseWriter, status int, body string) {
@@ -230,10 +227,7 @@ spec:
 	env.LookupEnv = func(name string) (string, bool) {
 		return map[string]string{"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin-secret"}[name], true
 	}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), env))(t)
 	return &model.Desired{Spec: c, Options: model.Options{Run: "r1"}}
 }
 

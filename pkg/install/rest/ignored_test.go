@@ -6,34 +6,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // Validations that the file has ignored are written once: the cluster does not show
 // them, and they are read by themselves, as often as they were written.
 func TestIgnoredValidationsConverge(t *testing.T) {
-	cluster := loadExample(t, "sno")
+	cluster := sample.Example(t, "sno")
 	cluster.Spec.IgnoreValidations.Hosts = []string{"ntp-synced"}
-	fast := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	wire, files := &wireCount{}, &memoryFiles{}
+	s, fast := simulate(t, cluster)
+	wire, files := &wireCount{}, &planetest.Files{}
 	for run, puts := range []int{1, 0} {
-		plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 		result, err := install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster})
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Fatalf("run %d: verdict %q, error %v", run, result.Verdict, err)

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -46,28 +45,14 @@ func addToImported(t *testing.T, options model.Options) {
 	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
-	cluster, err := spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: clock, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
+	cluster := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(elsewhere), env))(t)
+	service, clock := simulate(t, cluster)
 	count := &wireCount{}
 	plane := func() *rest.Plane {
-		p, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: count}, Clock: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
+		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: count}, Clock: clock}))(t)
 	}
 	broken := rest.Import{Name: "old", APIName: "api.old.example.com", OpenShiftID: cluster.Spec.Import.ClusterID}
-	if err := plane().ImportCluster(t.Context(), broken); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane().ImportCluster(t.Context(), broken))
 	count.take()
 	desired := &model.Desired{Spec: cluster, Options: options}
 	result, err := install.New(plane(), install.Config{Clock: clock, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
@@ -92,9 +77,7 @@ func addToImported(t *testing.T, options model.Options) {
 		t.Errorf("clusters %+v: %v", found, err)
 	}
 	count.take()
-	if _, err := install.New(plane(), install.Config{Clock: clock}).Run(t.Context(), desired); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(install.New(plane(), install.Config{Clock: clock}).Run(t.Context(), desired))(t)
 	if _, writes, _ := count.take(); len(writes) > 0 {
 		t.Errorf("a second run writes %v", writes)
 	}

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // setUp is a run that makes things ready on a service without machines.
@@ -26,20 +28,14 @@ func simulatedRuns(t *testing.T, marks ...string) []setUp {
 	fast := clock.Scaled(1200)
 	server := httptest.NewUnstartedServer(nil)
 	url := "http://" + server.Listener.Addr().String()
-	service, err := simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must.Get(simulator.NewService(simulator.ServiceConfig{Clock: fast, Seed: 1, PublicURL: func() string { return url }}, ""))(t)
 	server.Config.Handler = service
 	server.Start()
 	t.Cleanup(server.Close)
 	var runs []setUp
 	for _, mark := range marks {
-		plane, err := rest.New(rest.Config{URL: url, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, setUp{plane, fast, &model.Desired{Spec: loadExample(t, "sno"), Options: model.Options{Run: mark}}})
+		plane := must.Get(rest.New(rest.Config{URL: url, Clock: fast}))(t)
+		runs = append(runs, setUp{plane, fast, &model.Desired{Spec: sample.Example(t, "sno"), Options: model.Options{Run: mark}}})
 	}
 	return runs
 }
@@ -48,10 +44,7 @@ func simulatedRuns(t *testing.T, marks ...string) []setUp {
 func (s setUp) plan(t *testing.T) model.Plan {
 	t.Helper()
 	file := s.desired.Spec
-	observed, err := s.Observe(t.Context(), model.Query{Name: file.Metadata.Name, BaseDomain: file.Spec.BaseDomain, Run: s.desired.Options.Run, Detail: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(s.Observe(t.Context(), model.Query{Name: file.Metadata.Name, BaseDomain: file.Spec.BaseDomain, Run: s.desired.Options.Run, Detail: true}, nil))(t)
 	return install.Decide(s.desired, observed, model.Memory{}, s.clock.Now())
 }
 
@@ -60,9 +53,7 @@ func (s setUp) carryOut(t *testing.T, plan model.Plan) []model.Kind {
 	t.Helper()
 	var done []model.Kind
 	for _, action := range plan.Actions {
-		if err := s.Act(t.Context(), s.desired, action); err != nil {
-			t.Fatalf("%s: %v", action.Key, err)
-		}
+		must.Do(t, s.Act(t.Context(), s.desired, action), action.Key)
 		done = append(done, action.Kind)
 	}
 	return done
@@ -89,9 +80,7 @@ func TestOrphanedInfraEnv(t *testing.T) {
 	if err != nil || len(old) != 1 {
 		t.Fatalf("%d InfraEnvs, %v", len(old), err)
 	}
-	if err := runs[0].DeleteCluster(t.Context(), old[0].ClusterID, install.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, runs[0].DeleteCluster(t.Context(), old[0].ClusterID, install.DeleteOptions{}))
 	runs[1].settle(t)
 	left, err := runs[1].ListInfraEnvs(t.Context(), "")
 	if err != nil || len(left) != 1 || left[0].ID == old[0].ID || left[0].ClusterID == old[0].ClusterID {
@@ -136,10 +125,7 @@ func TestEventsOfSeveralSeverities(t *testing.T) {
 	run.settle(t)
 	count := func(severities ...string) int {
 		t.Helper()
-		page, err := run.Events(t.Context(), install.EventFilter{Severities: severities}, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(run.Events(t.Context(), install.EventFilter{Severities: severities}, 0))(t)
 		return len(page.Events)
 	}
 	info, all := count("info"), count()
@@ -177,9 +163,7 @@ func TestSameInfraEnvTwice(t *testing.T) {
 	if err != nil || len(older) != 1 {
 		t.Fatalf("%d InfraEnvs, %v", len(older), err)
 	}
-	if err := runs[0].clock.Sleep(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, runs[0].clock.Sleep(t.Context(), time.Minute))
 	runs[1].carryOut(t, second)
 	for _, run := range runs {
 		run.settle(t)

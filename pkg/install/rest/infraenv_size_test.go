@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/internal/ignitionsize"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -48,20 +49,12 @@ func networksOf(t *testing.T, n int, network string) []model.StaticNetwork {
 	}
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(file.String()), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans, err := install.InfraEnvPlans(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(file.String()), env))(t)
+	plans := must.Get(install.InfraEnvPlans(c, nil))(t)
 	var all []model.StaticNetwork
 	for _, plan := range plans {
 		var networks []model.StaticNetwork
-		if err := plan.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, plan.Settings[model.SettingStaticNetworks].Decode(&networks))
 		all = append(all, networks...)
 	}
 	return all
@@ -93,18 +86,12 @@ func pairs(n model.StaticNetwork) string {
 // keyfilesOf are the profiles of a host, which services write up to OpenShift 4.17.
 func keyfilesOf(t *testing.T, n model.StaticNetwork) map[string]string {
 	t.Helper()
-	state, err := nmstate.Parse("host", []byte(n.YAML))
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(nmstate.Parse("host", []byte(n.YAML)))(t)
 	macs, files := map[string]string{}, map[string]string{"mac_interface.ini": pairs(n)}
 	for _, m := range n.MACs {
 		macs[m.Name] = m.MAC
 	}
-	keyfiles, err := state.Keyfiles(macs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyfiles := must.Get(state.Keyfiles(macs))(t)
 	for _, k := range keyfiles {
 		files[k.Name] = strings.Replace(string(k.Content), "[connection]\n", "[connection]\nautoconnect=true\nautoconnect-priority=1\n", 1)
 	}

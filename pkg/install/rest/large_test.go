@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -29,9 +30,7 @@ func TestInstallAnswersWithAllThatHostsSaid(t *testing.T) {
 	plane := f.plane(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := plane.Act(t.Context(), desired(t), model.Action{Kind: model.StartInstall, Target: clusterID}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plane.Act(t.Context(), desired(t), model.Action{Kind: model.StartInstall, Target: clusterID}))
 	runtime.ReadMemStats(&after)
 	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > megabytes/4 {
 		t.Errorf("an answer of %d MiB took %d MiB", megabytes, took)

@@ -8,39 +8,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestAddNodesOfAFile adds the hosts of the example of kind Nodes to the cluster that it
 // names, once that was installed by its own file: by its discovery image, and without a
 // word about the cluster. A second run writes nothing.
 func TestAddNodesOfAFile(t *testing.T) {
-	cluster := loadExample(t, "ha-workers")
+	cluster := sample.Example(t, "ha-workers")
 	env := spec.OSEnv()
 	env.Nodes = true
-	nodes, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
+	nodes := must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", "nodes.yaml"), env))(t)
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 		result, err := install.New(plane, install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.FaultOf(err).Next)
@@ -51,10 +41,7 @@ func TestAddNodesOfAFile(t *testing.T) {
 	if full := found.Name + "." + found.BaseDomain; full != nodes.Existing() {
 		t.Fatalf("the cluster is %s, and the example adds to %s", full, nodes.Existing())
 	}
-	at, err := nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[model.SettingArch].Text())})
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(nodes.AddedTo(spec.Target{Name: found.Name, BaseDomain: found.BaseDomain, Version: found.Version, Arch: spec.Arch(found.Settings[model.SettingArch].Text())}))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: service.URL(), Clock: fast, Seed: 2, Cluster: at, Day: host.Day2}); err != nil && t.Context().Err() == nil {
 			t.Error(err)

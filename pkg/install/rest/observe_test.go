@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -112,11 +114,7 @@ func lab() model.Query { return model.Query{Name: "lab", BaseDomain: "example.co
 
 func observe(t *testing.T, p *Plane, query model.Query) *model.Observed {
 	t.Helper()
-	observed, err := p.Observe(t.Context(), query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return observed
+	return must.Get(p.Observe(t.Context(), query, nil))(t)
 }
 
 func paths(calls []call) []string {
@@ -194,18 +192,14 @@ func TestEventsLeadToReads(t *testing.T) {
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
 	w.took()
 	observe(t, p, lab())
-	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/events"}) {
-		t.Errorf("nothing happened, but %v", got)
-	}
+	check.Slice(t, paths(w.took()), []string{"GET /v2/events"}, "nothing happened, but")
 
 	w.change("cluster_status_updated", -1, func() { w.cluster["status"] = "ready" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
 	if o := observe(t, p, lab()); o.Cluster.State != model.ClusterReady {
 		t.Errorf("the cluster is %s", o.Cluster.State)
 	}
-	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID, "GET /v2/events"}) {
-		t.Errorf("the cluster changed, and %v", got)
-	}
+	check.Slice(t, paths(w.took()), []string{"GET /v2/clusters/" + clusterID, "GET /v2/events"}, "the cluster changed, and")
 
 	w.change("host_status_updated", 2, func() { w.hosts[2]["status"] = "insufficient" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
@@ -213,9 +207,7 @@ func TestEventsLeadToReads(t *testing.T) {
 	if o.Hosts[2].State != model.HostBlocked || !o.Hosts[2].Inventory.Known || o.Hosts[2].Inventory.Interfaces[0].MAC != "52:54:00:00:00:02" {
 		t.Errorf("the host is %+v", o.Hosts[2])
 	}
-	if got := paths(w.took()); !slices.Equal(got, []string{"GET /v2/clusters/" + clusterID + "/hosts", "GET /v2/events"}) {
-		t.Errorf("a host changed, and %v", got)
-	}
+	check.Slice(t, paths(w.took()), []string{"GET /v2/clusters/" + clusterID + "/hosts", "GET /v2/events"}, "a host changed, and")
 }
 
 // A cluster becomes ready a monitor's tick after its last host: a look every
@@ -357,9 +349,7 @@ func TestNameByMachine(t *testing.T) {
 	name("from the host itself")
 	w.change("host_updated", 0, func() { w.hosts[0]["requested_hostname"] = "given" })
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if got := observe(t, p, lab()).Hosts[0].Settings[model.SettingHostname].Text(); got != "given" {
-		t.Errorf("the name that was given is %q", got)
-	}
+	check.Equal(t, observe(t, p, lab()).Hosts[0].Settings[model.SettingHostname].Text(), "given", "the name that was given is")
 }
 
 // Which cluster belongs to oaictl: the oldest that oaictl made, and an untagged one only by its id.

@@ -4,36 +4,25 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/simulator"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // What the file overrides of InfraEnvs in the service's own words wins over what
 // else it says, also when something else of the InfraEnv is changed later.
 func TestInfraEnvOverridesStay(t *testing.T) {
-	cluster := loadExample(t, "sno")
+	cluster := sample.Example(t, "sno")
 	cluster.Spec.Network.Defaults.NTP = []string{"a.example.com"}
 	cluster.Spec.Overrides.InfraEnv = map[string]any{"additional_ntp_sources": "b.example.com"}
-	fast := clock.Scaled(1200)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s, fast := simulate(t, cluster)
 	wire := &wireCount{}
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 	desired := &model.Desired{Spec: cluster}
-	result, err := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}}).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: fast, Files: &planetest.Files{}}).Run(t.Context(), desired)
 	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)
 	}
@@ -51,10 +40,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, err := plane.Observe(t.Context(), model.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	observed := must.Get(plane.Observe(t.Context(), model.Query{ID: result.Observed.Cluster.ID, Detail: true}, nil))(t)
 	now := observed.InfraEnvs[0].Settings
 	if now[model.SettingExtraNTP] != `["b.example.com"]` || now[model.SettingKernelArguments] != `["quiet"]` {
 		t.Errorf("the InfraEnv has %v", now)

@@ -6,35 +6,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestHostsWithInfraEnvsOfTheirOwn installs a cluster, in which two hosts are known by their InfraEnvs, and adds a
 // third such host. Each comes from its own InfraEnv, and is kept apart from the others.
 func TestHostsWithInfraEnvsOfTheirOwn(t *testing.T) {
-	cluster := loadExample(t, "compact")
+	cluster := sample.Example(t, "compact")
 	for i, match := range []spec.Match{{InfraEnv: "second"}, {InfraEnv: "compact-9", MAC: cluster.Spec.Hosts[2].Match.MAC}} {
 		cluster.Spec.Hosts[i+1].Match = match
 	}
-	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	run := func(desired *model.Desired) install.Result {
 		t.Helper()
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 		wire.take()
 		result, err := install.New(plane, install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {

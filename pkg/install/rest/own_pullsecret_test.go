@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,9 +24,7 @@ func TestPullSecretOfOneInfraEnv(t *testing.T) {
 			{Kind: model.RegisterInfraEnv, Name: env, Target: clusterID},
 			{Kind: model.UpdateInfraEnv, Name: env, Target: infraEnvID, Settings: model.Settings{model.SettingPullSecret: model.ValueOf("resend")}},
 		} {
-			if err := p.Act(t.Context(), d, action); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Act(t.Context(), d, action))
 			if body := w.took()[0].body; !strings.Contains(body, `"pull_secret":`+string(model.ValueOf(want))) {
 				t.Errorf("%s of %s sends %s", action.Kind, env, body)
 			}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -30,10 +32,7 @@ func TestPool(t *testing.T) {
 		reply(out, 200, "{}")
 	})
 	w.took()
-	err := p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.ScopeHost.Of("cp-0")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.ScopeHost.Of("cp-0")}))
 	if calls := w.took(); len(calls) != 1 || calls[0].body != `{"cluster_id":"`+clusterID+`"}`+"\n" {
 		t.Errorf("got %v", calls)
 	}
@@ -78,9 +77,7 @@ func TestPoolOfSeveralClusters(t *testing.T) {
 			t.Errorf("%s cannot be recognised", h.ID)
 		}
 	}
-	if want := [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}; !slices.Equal(got, want) {
-		t.Errorf("elsewhere %v, want %v", got, want)
-	}
+	check.Slice(t, got, [][2]string{{hostID(1), "prod"}, {hostID(2), "prod"}, {hostID(4), ""}}, "elsewhere")
 	if len(o.Hosts) != 2 {
 		t.Errorf("hosts %+v", o.Hosts)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -23,9 +24,7 @@ func (w *world) asked() {
 
 func (w *world) pass(t *testing.T, span time.Duration) {
 	t.Helper()
-	if err := w.clock.Sleep(t.Context(), span); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.clock.Sleep(t.Context(), span))
 }
 
 // A cluster that is back from a preparation has failed to prepare, unless it was cancelled; the hosts that could not

@@ -7,46 +7,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // TestInstallWithAReservedHost installs a cluster with a host of a pool, beside one that has its image to itself, and
 // adds another one of the pool. Nothing is done to the pool itself, nor to the host that is not reserved.
 func TestInstallWithAReservedHost(t *testing.T) {
 	ids := []string{"52540000-0000-4000-8000-000000000701", "52540000-0000-4000-8000-000000000702", "52540000-0000-4000-8000-000000000703"}
-	cluster := loadExample(t, "compact")
+	cluster := sample.Example(t, "compact")
 	cluster.Spec.Hosts[1].Match = spec.Match{InfraEnv: "second"}
 	cluster.Spec.Hosts[2].Match, cluster.Spec.Hosts[2].Hostname = spec.Match{Agent: "rack/" + ids[0]}, ""
-	fast := clock.Scaled(1200)
-	service, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = service.Close() })
+	service, fast := simulate(t, cluster)
 	wire := &wireCount{}
 	newPlane := func() *rest.Plane {
-		plane, err := rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return plane
+		return must.Get(rest.New(rest.Config{URL: service.URL(), HTTPClient: &http.Client{Transport: wire}, Clock: fast}))(t)
 	}
-	if err := newPlane().Act(t.Context(), &model.Desired{Spec: cluster}, model.Action{Kind: model.RegisterInfraEnv, Name: "rack"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, newPlane().Act(t.Context(), &model.Desired{Spec: cluster}, model.Action{Kind: model.RegisterInfraEnv, Name: "rack"}))
 	pool := &spec.Nodes{Spec: spec.NodesSpec{Cluster: "compact.example.com", InfraEnv: spec.InfraEnv{Ref: "rack"}}}
 	for _, id := range ids {
 		pool.Spec.Hosts = append(pool.Spec.Hosts, spec.Host{Name: "rack-" + id[len(id)-1:], Match: spec.Match{UUID: id}})
 	}
-	machines, err := pool.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	machines := must.Get(pool.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 	go func() {
 		if err := simulator.Boot(t.Context(), simulator.BootConfig{ServiceURL: service.URL(), Clock: fast, Seed: 2, Cluster: machines}); err != nil && t.Context().Err() == nil {
 			t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -107,9 +108,7 @@ func TestBindReservedHost(t *testing.T) {
 	observe(t, p, d.Query())
 	w.took()
 	action := model.Action{Kind: model.BindHost, Target: hostID(1), InfraEnv: rackID, Name: "cp-1", Settings: model.Settings{"role": `"control-plane"`}}
-	if err := p.Act(t.Context(), d, action); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Act(t.Context(), d, action))
 	if calls := w.took(); len(calls) != 1 || calls[0].String() != "POST "+bind {
 		t.Errorf("sent %v", calls)
 	}

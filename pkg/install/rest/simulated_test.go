@@ -1,20 +1,22 @@
 package rest_test
 
 import (
-	"context"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // wireCount counts requests as they leave.
@@ -53,43 +55,13 @@ func (w *wireCount) take() (all int, writes []string, by map[string]int) {
 	return all, writes, by
 }
 
-// memoryFiles keeps results in memory.
-type memoryFiles struct {
-	mu    sync.Mutex
-	saved map[string][]byte
-}
-
-func (f *memoryFiles) Observe(context.Context, model.ClusterRef) (map[string]model.SavedResult, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kept := map[string]model.SavedResult{}
-	for name, data := range f.saved {
-		kept[name] = model.SavedResult{Digest: model.Digest(data), Private: true}
-	}
-	return kept, nil
-}
-
-func (f *memoryFiles) Claim(context.Context, model.ClusterRef, func(string) ([]byte, error)) (string, error) {
-	return "", nil
-}
-
-func (f *memoryFiles) Save(_ context.Context, _ model.ClusterRef, name string, data []byte) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.saved == nil {
-		f.saved = map[string][]byte{}
-	}
-	f.saved[name] = data
-	return "", nil
-}
-
-func loadExample(t *testing.T, name string) *spec.Cluster {
+// simulate starts a service with the machines of a cluster, on a clock that runs fast, until the test's end.
+func simulate(t *testing.T, cluster *spec.Cluster) (*simulator.Simulator, clock.Clock) {
 	t.Helper()
-	c, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "examples", name, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	fast := clock.Scaled(1200)
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster}))(t)
+	t.Cleanup(func() { check.Do(t, s.Close()) })
+	return s, fast
 }
 
 // TestInstallOnTheSimulator installs examples over HTTP, from empty to the
@@ -98,23 +70,11 @@ func TestInstallOnTheSimulator(t *testing.T) {
 	for _, example := range []string{"sno", "ha-workers"} {
 		t.Run(example, func(t *testing.T) {
 			t.Parallel()
-			cluster := loadExample(t, example)
-			fast := clock.Scaled(1200)
-			s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 1, Cluster: cluster})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			}()
-			wire, files := &wireCount{}, &memoryFiles{}
+			cluster := sample.Example(t, example)
+			s, fast := simulate(t, cluster)
+			wire, files := &wireCount{}, &planetest.Files{}
 			run := func(mark string) (install.Result, error) {
-				plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: wire}}))(t)
 				installer := install.New(plane, install.Config{Clock: fast, Files: files, Events: func(e model.Event) {
 					if e.Type == model.EventAction || e.Type == model.EventWarning || e.Type == model.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
@@ -133,11 +93,9 @@ func TestInstallOnTheSimulator(t *testing.T) {
 			if limit := int(12*minutes) + 150; all > limit {
 				t.Errorf("%d requests in %.1f minutes; at most %d are allowed", all, minutes, limit)
 			}
-			if got := stagesSeen(result.Observed); got != "" {
-				t.Error(got)
-			}
+			check.Equal(t, stagesSeen(result.Observed), "")
 			for _, name := range []string{"kubeconfig", "kubeconfig-noingress", "kubeadmin-password"} {
-				if len(files.saved[name]) == 0 {
+				if len(files.Saved(name)) == 0 {
 					t.Errorf("%s was not saved", name)
 				}
 			}
@@ -160,10 +118,7 @@ func TestInstallOnTheSimulator(t *testing.T) {
 // by the service's own events.
 func readyToInstall(t *testing.T, url string, c clock.Clock, id string) time.Duration {
 	t.Helper()
-	plane, err := rest.New(rest.Config{URL: url, Clock: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: url, Clock: c}))(t)
 	page, err := plane.Events(t.Context(), install.EventFilter{ClusterID: id}, 0)
 	if err != nil || page.Total != len(page.Events) {
 		t.Fatalf("%d of %d events, %v", len(page.Events), page.Total, err)
@@ -195,10 +150,4 @@ func stagesSeen(o *model.Observed) string {
 		}
 	}
 	return ""
-}
-
-func (*memoryFiles) Append(context.Context, model.ClusterRef, string, []byte) error { return nil }
-
-func (*memoryFiles) Record(context.Context, model.ClusterRef, string) ([]byte, error) {
-	return nil, nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -52,38 +53,25 @@ spec:
 	env.LookupEnv = func(string) (string, bool) {
 		return `{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz","email":"a@example.com"}}}`, true
 	}
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(file.String()), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(file.String()), env))(t)
 }
 
 // TestManyStaticNetworks registers as many InfraEnvs for 800 hosts as their
 // networks need: images have room for every one, and a second run writes nothing.
 func TestManyStaticNetworks(t *testing.T) {
 	wall := clock.Real()
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: wall, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: wall, Seed: 1}))(t)
 	defer func() { _ = s.Close() }()
 	// Millions of bytes go over the wire. On a slow clock a request has its time for
 	// them, however busy the machine is.
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: clock.Scaled(0.1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: clock.Scaled(0.1)}))(t)
 	desired := &model.Desired{Spec: manyHosts(t, 800), Options: model.Options{Run: "one"}}
 	planned, err := install.InfraEnvPlans(desired.Spec, nil)
 	if err != nil || len(planned) < 2 {
 		t.Fatalf("%d InfraEnvs are planned: %v", len(planned), err)
 	}
 	installer := install.New(plane, install.Config{Clock: wall})
-	result, err := installer.Detach(t.Context(), desired)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must.Get(installer.Detach(t.Context(), desired))(t)
 	if got := len(result.Observed.InfraEnvs); got != len(planned) {
 		t.Errorf("%d InfraEnvs are registered, %d were planned", got, len(planned))
 	}
@@ -107,9 +95,7 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []
 	var all []model.StaticNetwork
 	for _, p := range planned {
 		var networks []model.StaticNetwork
-		if err := p.Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Settings[model.SettingStaticNetworks].Decode(&networks))
 		for i, n := range networks {
 			all = append(all, n)
 			if i%4 > 0 {
@@ -130,14 +116,8 @@ func tooMany(t *testing.T, plane *rest.Plane, desired *model.Desired, planned []
 // discoverySize is how many bytes an InfraEnv's Ignition takes of its image.
 func discoverySize(t *testing.T, url, id string) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/assisted-install/v2/infra-envs/"+id+"/downloads/files?file_name=discovery.ign", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/assisted-install/v2/infra-envs/"+id+"/downloads/files?file_name=discovery.ign", http.NoBody))(t)
+	response := must.Get(http.DefaultClient.Do(request))(t)
 	defer func() { _ = response.Body.Close() }()
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)

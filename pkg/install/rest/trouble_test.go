@@ -10,11 +10,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest"
+	"github.com/oaictl/oaictl/test/sample"
 )
 
 // weather spoils every so many requests: before they reach the service, or
@@ -79,23 +83,15 @@ func page(req *http.Request, status int, text string) *http.Response {
 // and yet there is one cluster, one InfraEnv and one install in the end.
 func TestInstallInBadWeather(t *testing.T) {
 	t.Parallel()
-	cluster := loadExample(t, "compact")
+	cluster := sample.Example(t, "compact")
 	fast := clock.Scaled(600)
-	s, err := simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 3, Cluster: cluster})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulator.Start(t.Context(), simulator.Config{Clock: fast, Seed: 3, Cluster: cluster}))(t)
 	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, s.Close())
 	}()
 	w := &weather{chance: rand.New(rand.NewPCG(7, 7)), accepted: map[string]int{}}
-	plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: w}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	installer := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
+	plane := must.Get(rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: w}}))(t)
+	installer := install.New(plane, install.Config{Clock: fast, Files: &planetest.Files{}})
 	result, err := installer.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "bad-weather"}})
 	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -29,10 +31,7 @@ func TestAtInstall(t *testing.T) {
 		return spec.Parse(t.Context(), filepath.Join(t.TempDir(), "cluster.yaml"), []byte(text), spec.OSEnv())
 	}
 	t.Run("without its workers", func(t *testing.T) {
-		c, err := parse(t, growing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(parse(t, growing))(t)
 		first := c.AtInstall()
 		if len(first.Spec.Hosts) != 1 || first.Host("node-0") == nil || first.WorkerCount() != 0 || !first.SingleNode() {
 			t.Fatalf("%d hosts, %d workers", len(first.Spec.Hosts), first.WorkerCount())
@@ -48,10 +47,7 @@ func TestAtInstall(t *testing.T) {
 	t.Run("nothing to leave out", func(t *testing.T) {
 		three := strings.NewReplacer("topology: {required: {workers: 0}}", "topology: {controlPlane: 3, workers: 0}\n  acceptUnknownHosts: true\n  platform: none", "role: worker", "role: control-plane").Replace(growing)
 		for _, text := range []string{three, strings.Replace(growing, "  - {name: worker-0, role: worker, match: {mac: \"52:54:00:00:00:01\"}}\n", "", 1)} {
-			c, err := parse(t, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(parse(t, text))(t)
 			if c.AtInstall() != c {
 				t.Errorf("something is left out of\n%s", text)
 			}
@@ -64,9 +60,7 @@ func TestAtInstall(t *testing.T) {
 		"arbiter":            {"required:", "arbiters: 1, required:", "a single node has no arbiter or fencing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := parse(t, strings.Replace(growing, tt.from, tt.to, 1)); err == nil || !strings.Contains(err.Error(), tt.problem) {
-				t.Errorf("does not say %q: %v", tt.problem, err)
-			}
+			check.Says(t, check.Err(parse(t, strings.Replace(growing, tt.from, tt.to, 1))), tt.problem, "does not say")
 		})
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestPositionAndPresence(t *testing.T) {
-	c, err := parse(t, edit{vips, vips + "    ntp: []\n"}.apply(t, good), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, edit{vips, vips + "    ntp: []\n"}.apply(t, good), nil))(t)
 	for field, want := range map[string][2]int{
 		"spec.baseDomain":          {6, 15}, // the value of a scalar
 		"spec.network.vips":        {10, 5}, // the key of anything else
@@ -47,10 +47,7 @@ func TestDefaults(t *testing.T) {
 		cp1, "  - {name: cp-1, role: master, net: {ip: 192.168.10.8/24, mac: 52-54-00-00-00-0B}}\n",
 		more, "  - {name: worker-0, hostname: \"\", bmc: {address: \"https://10.0.0.7:8443/redfish/v1/Systems/1\", credentials: {env: BMC}}}\n  hyperthreading: masters, workers\n  diskEncryption: {mode: tpmv2}\n",
 	}.apply(t, good)
-	c, err := parse(t, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, text, nil))(t)
 	s := c.Spec
 	got := []any{s.OpenShift.Arch, s.Platform.Type, s.Boot.Method, s.InfraEnv.Bind, c.ControlPlaneCount(), c.WorkerCount(), c.ArbiterCount(), c.RequiredWorkers(),
 		s.Hosts[0].Hostname, s.Hosts[1].Role, s.Hosts[1].Match.MAC, s.Hosts[3].Role, s.Hosts[3].Hostname, s.Hosts[3].Match.BMC, s.Hyperthreading.ServiceWords(), s.DiskEncryption.Mode, s.DiskEncryption.On.ServiceWords()}
@@ -114,9 +111,7 @@ func TestResolve(t *testing.T) {
 		OpenShift: OpenShift{Version: "4.20"}, BaseDomain: "example.com", PullSecret: NewSecret(goodPullSecret).Source(),
 		Hosts: []Host{{Name: "cp-0", Match: Match{Serial: "1"}, BMC: &BMC{Address: "10.0.0.1", Credentials: CredentialsOf("root", NewSecret("hunter2"))}}},
 	}}
-	if err := c.Resolve(t.Context(), ".", Env{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Resolve(t.Context(), ".", Env{}))
 	if !c.SingleNode() || c.Spec.Platform.Type != NoneType || c.PullSecret().Reveal() != goodPullSecret {
 		t.Errorf("got %+v", c.Spec.Topology)
 	}
@@ -147,14 +142,8 @@ func TestInstallConfigOverrides(t *testing.T) {
 			if c.want != "" {
 				text = edit{vips, vips + "    mtu: 1400\n"}.apply(t, text)
 			}
-			cluster, err := parse(t, text, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := cluster.InstallConfigOverrides()
-			if err != nil || got != c.want {
-				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
-			}
+			cluster := must.Get(parse(t, text, nil))(t)
+			check.Equal(t, must.Get(cluster.InstallConfigOverrides())(t), c.want)
 		})
 	}
 }
@@ -185,9 +174,7 @@ func TestPodNetworkMTU(t *testing.T) {
 	} {
 		cluster, err := parse(t, edit{vips, vips + c.add}.apply(t, good), nil)
 		if c.problem != "" {
-			if err == nil || !strings.Contains(err.Error(), c.problem) {
-				t.Errorf("%s: %v", c.add, err)
-			}
+			check.Says(t, err, c.problem, c.add)
 			continue
 		}
 		if err != nil {
@@ -210,16 +197,10 @@ func TestDiscoveryIgnition(t *testing.T) {
 		{"both", mirrors + "  discovery: {ignition: {file: d.ign}}\n", `{"ignition":{"version":"3.2.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster, err := parse(t, edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good), map[string]string{
+			cluster := must.Get(parse(t, edit{"  baseDomain", c.add + "  baseDomain"}.apply(t, good), map[string]string{
 				"d.ign": `{"ignition":{"version":"3.2.0"},"passwd":{},"storage":{"files":[{"path":"/etc/containers/registries.conf"},{"path":"/b"}]}}`,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := cluster.DiscoveryIgnition()
-			if err != nil || got != c.want {
-				t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
-			}
+			}))(t)
+			check.Equal(t, must.Get(cluster.DiscoveryIgnition())(t), c.want)
 		})
 	}
 }
@@ -227,10 +208,7 @@ func TestDiscoveryIgnition(t *testing.T) {
 // TestFormerKeys takes the keys that fields had before, and gives their fields the new names.
 func TestFormerKeys(t *testing.T) {
 	text := edit{"  baseDomain", "  proxy: {http: \"http://proxy:3128\", no: [a.com]}\n  diskEncryption: {mode: tpm, on: [worker]}\n  baseDomain"}.apply(t, good)
-	c, err := parse(t, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, text, nil))(t)
 	if !slices.Equal(c.Spec.Proxy.No, StringList{"a.com"}) || !slices.Equal(c.Spec.DiskEncryption.On, RoleSet{"worker"}) {
 		t.Errorf("got %v and %v", c.Spec.Proxy.No, c.Spec.DiskEncryption.On)
 	}

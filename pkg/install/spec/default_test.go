@@ -3,6 +3,8 @@ package spec
 import (
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNetworkDefaults: what a rack's hosts have in common stands once, and makes of
@@ -21,10 +23,7 @@ func TestNetworkDefaults(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			network := func(edits edit) string {
-				c, err := parse(t, edits.apply(t, good), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(parse(t, edits.apply(t, good), nil))(t)
 				if _, _, ok := c.StaticNetwork(&c.Spec.Hosts[0]); ok {
 					t.Error("a host without net has a network")
 				}
@@ -37,13 +36,10 @@ func TestNetworkDefaults(t *testing.T) {
 			}
 		})
 	}
-	c, err := parse(t, edit{
+	c := must.Get(parse(t, edit{
 		"dns: [192.168.10.1]", shared,
 		cp0, strings.Replace(cp0, "}}", "}, bmc: {address: 10.0.0.1}}", 1), cp1, strings.Replace(cp1, "}}", "}, bmc: {address: 10.0.0.2, insecure: false, credentials: {file: own}}}", 1),
-	}.apply(t, good), map[string]string{"own": "root:own"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.apply(t, good), map[string]string{"own": "root:own"}))(t)
 	for i, want := range []struct {
 		user     string
 		insecure bool

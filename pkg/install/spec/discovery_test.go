@@ -3,6 +3,8 @@ package spec
 import (
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // An InfraEnv that serves one host has what that says of it, and else what the cluster says.
@@ -27,9 +29,7 @@ func TestForInfraEnv(t *testing.T) {
 		}
 	}
 	own := c.ForInfraEnv("own-env")
-	if got := own.PullSecret().Reveal(); got != "own" {
-		t.Errorf("pull secret %s", got)
-	}
+	check.Equal(t, own.PullSecret().Reveal(), "own", "pull secret")
 	s := own.Spec
 	if own.SSHKey() != "" || s.Proxy.HTTP != "" || own.TrustBundle() != "own\n" || s.Boot.Image != ImageMinimal || s.Discovery.OSVersion != "4.21" ||
 		len(s.Discovery.KernelArgs) > 0 || time.Duration(s.Discovery.NetworkDelay) != time.Minute || s.Discovery.Ignition.Text() != "{}" {

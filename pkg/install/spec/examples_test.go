@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -11,10 +13,7 @@ import (
 func TestExampleOfNodesLoads(t *testing.T) {
 	env := spec.OSEnv()
 	env.Nodes = true
-	c, err := spec.Load(t.Context(), "../../../examples/nodes.yaml", env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(spec.Load(t.Context(), "../../../examples/nodes.yaml", env))(t)
 	if c.Existing() != "ha.example.com" || c.WorkerCount() != 2 || c.PullSecret().IsZero() || len(c.Spec.Hosts[1].Taints) != 1 {
 		t.Errorf("got %+v", c.Spec)
 	}
@@ -42,10 +41,7 @@ func TestExamplesLoad(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
-			c, err := spec.Load(t.Context(), file, spec.OSEnv())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 			w := want[name]
 			if c.ControlPlaneCount() != w.controlPlane || c.WorkerCount() != w.workers || c.ArbiterCount() != w.arbiters || c.Spec.Platform.Type != w.platform {
 				t.Errorf("got %d control plane, %d workers, %d arbiters on %s", c.ControlPlaneCount(), c.WorkerCount(), c.ArbiterCount(), c.Spec.Platform.Type)
@@ -59,12 +55,8 @@ func TestExamplesLoad(t *testing.T) {
 					t.Errorf("host %s has a network without interfaces", host.Name)
 				}
 			}
-			if _, err := c.InstallConfigOverrides(); err != nil {
-				t.Error(err)
-			}
-			if _, err := c.DiscoveryIgnition(); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(c.InstallConfigOverrides()))
+			check.Do(t, check.Err(c.DiscoveryIgnition()))
 		})
 	}
 }

@@ -10,16 +10,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 )
 
 // For every file of any kind, Parse ends with a cluster or with problems that have a place, and Load with a cluster
 // only where that is the file's kind.
 func FuzzLoad(f *testing.F) {
-	many, err := os.ReadFile("testdata/many-problems.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	many := must.Get(os.ReadFile("testdata/many-problems.yaml"))(f)
 	for _, seed := range []string{good, string(many), "", "a: *a", "&a [*a]", "- - - - x", "{{{", "<<: {a: 1}", nodes, "kind: Nodes\nspec: {hosts: [{addresses: [\"::1%a\"], taints: [{}]}]}", "spec: {cluster: [a]}", "a: !!str 1\n? b\n", "spec: {hosts: [{net: {nmstate: {interfaces: [{}]}}}]}"} {
 		f.Add(seed)
 	}
@@ -32,9 +31,7 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("of any kind: %v; a Cluster: %v", err, strict)
 		}
 		if err == nil {
-			if _, err := c.AddedTo(Target{Name: "lab", Arch: Multi}); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, check.Err(c.AddedTo(Target{Name: "lab", Arch: Multi})))
 			for i := range c.Spec.Hosts {
 				c.StaticNetwork(&c.Spec.Hosts[i])
 			}

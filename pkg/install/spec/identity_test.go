@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestIdentity(t *testing.T) {
@@ -25,12 +27,8 @@ func TestIdentity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Cluster{}
-			if got := fmt.Sprint(c.MACsOf(&test.host)); got != test.macs {
-				t.Errorf("MAC addresses %s, not %s", got, test.macs)
-			}
-			if got := fmt.Sprint(c.StaticAddressesOf(&test.host)); got != test.ips {
-				t.Errorf("addresses %s, not %s", got, test.ips)
-			}
+			check.Equal(t, fmt.Sprint(c.MACsOf(&test.host)), test.macs, "MAC addresses")
+			check.Equal(t, fmt.Sprint(c.StaticAddressesOf(&test.host)), test.ips, "addresses")
 		})
 	}
 }

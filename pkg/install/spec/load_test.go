@@ -12,6 +12,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -71,14 +73,9 @@ func TestManyProblemsGolden(t *testing.T) {
 	}
 	golden := "testdata/many-problems.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
 	}
-	want, readErr := os.ReadFile(golden)
-	if readErr != nil {
-		t.Fatal(readErr)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
 	if diff := cmp.Diff(string(want), err.Error()+"\n"); diff != "" {
 		t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 	}

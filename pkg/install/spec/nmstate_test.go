@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // The short form compiles to these documents.
@@ -22,10 +24,7 @@ func TestStaticNetworkGolden(t *testing.T) {
 		"nmstate":   "{nmstate: {interfaces: [{name: eth0, type: ethernet, state: up, mtu: 1500, mac-address: \"52:54:00:00:00:03\"}], routes: {}, dns-resolver: {config: {server: []}}}}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := parse(t, edit{more, "    net: " + net + "\n"}.apply(t, good), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(parse(t, edit{more, "    net: " + net + "\n"}.apply(t, good), nil))(t)
 			text, macs, ok := c.StaticNetwork(&c.Spec.Hosts[2])
 			if !ok {
 				t.Fatal("the host has no network")
@@ -36,14 +35,9 @@ func TestStaticNetworkGolden(t *testing.T) {
 			}
 			golden := "testdata/net-" + name + ".yaml"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			if diff := cmp.Diff(string(want), got); diff != "" {
 				t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 			}

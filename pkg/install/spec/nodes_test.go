@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
@@ -41,10 +43,7 @@ func parseAny(t *testing.T, text string) (*Cluster, error) {
 
 // TestNodes: a document of kind Nodes becomes a cluster with only what is added, with the places of its fields.
 func TestNodes(t *testing.T) {
-	c, err := parseAny(t, nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parseAny(t, nodes))(t)
 	got := []any{c.Existing(), c.OnlyAdds(), c.Imported(), c.Kind, c.Metadata.Name, c.SingleNode(), c.ControlPlaneCount(), c.ArbiterCount(), c.WorkerCount(), c.AtInstall() == c, c.Spec.Boot.Method, c.Spec.InfraEnv.Bind}
 	want := []any{"lab.example.com", true, false, KindNodes, "", false, 1, 1, 1, true, bootISO, BindEarly}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -76,7 +75,7 @@ func TestNodes(t *testing.T) {
 
 // TestNodesLeanOn: what hosts lean on stands where it stands in a Cluster.
 func TestNodesLeanOn(t *testing.T) {
-	c, err := parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
+	c := must.Get(parseAny(t, edit{more, `  pullSecret: {file: pull-secret.json}
   sshKeys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOCYVeBGUJ2tbCnjASKdddlktTUtKN+qVAobQXfjP/UQ]
   proxy: {http: "http://proxy.example.com:3128"}
   boot: {image: minimal}
@@ -84,15 +83,9 @@ func TestNodesLeanOn(t *testing.T) {
   registry: {mirrors: [{source: quay.io/a, mirrors: [m.io/a]}]}
   discovery: {kernelArgs: [console=ttyS0]}
   overrides: {infraEnv: {a: b}, host: {c: d}}
-`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes))
-	if err != nil {
-		t.Fatal(err)
-	}
+`, "network: {", "network: {ntp: [ntp.example.com], "}.apply(t, nodes)))(t)
 	s := c.Spec
-	ignition, err := c.DiscoveryIgnition()
-	if err != nil || !strings.Contains(ignition, "registries.conf") {
-		t.Errorf("the mirrors are not in the discovery Ignition: %v %s", err, ignition)
-	}
+	check.Contains(t, must.Get(c.DiscoveryIgnition())(t), "registries.conf", "the mirrors are not in the discovery Ignition")
 	if c.PullSecret().Reveal() != goodPullSecret || c.SSHKey() == "" || s.Proxy.HTTP == "" || s.Boot.Image != ImageMinimal || s.InfraEnv.Ref != "pool" ||
 		len(s.Discovery.KernelArgs) != 1 || s.Overrides.InfraEnv["a"] != "b" || s.Overrides.Host["c"] != "d" || len(s.Network.NTP) != 1 || s.Network.Defaults.Gateway == "" {
 		t.Errorf("something is lost of %+v", s)
@@ -209,13 +202,9 @@ func TestRefusesNodes(t *testing.T) {
 
 // TestOneAddressOfItsOwn: an address of the host's own network may be said again.
 func TestOneAddressOfItsOwn(t *testing.T) {
-	if _, err := parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes)); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(parseAny(t, edit{"addresses: [192.168.10.25", "addresses: [192.168.10.15"}.apply(t, nodes))))
 	_, err := parse(t, edit{more, "    addresses: [192.168.10.5]\n"}.apply(t, good), nil)
-	if err == nil || !strings.Contains(err.Error(), "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already") {
-		t.Errorf("of a Cluster: %v", err)
-	}
+	check.Says(t, err, "spec.hosts[2].addresses[0]: 192.168.10.5 is a virtual address of the cluster already", "of a Cluster")
 }
 
 // TestKindsWanted: what takes a Cluster says what to do with Nodes, and what takes both
@@ -230,18 +219,14 @@ func TestKindsWanted(t *testing.T) {
 	if err != nil || c.OnlyAdds() || c.Existing() != "" || c.Metadata.Name != "lab" {
 		t.Errorf("a Cluster: %+v, %v", c, err)
 	}
-	if _, err := parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good)); err == nil || !strings.Contains(err.Error(), "kind: is missing; write kind: Cluster") {
-		t.Errorf("a Cluster without its kind: %v", err)
-	}
+	check.Says(t, check.Err(parseAny(t, edit{"kind: Cluster\n", ""}.apply(t, good))), "kind: is missing; write kind: Cluster", "a Cluster without its kind")
 	env := world(map[string]string{"nodes.yaml": nodes})
 	env.Nodes = true
 	if c, err := Load(t.Context(), "nodes.yaml", env); err != nil || c.Existing() != "lab.example.com" || c.File() != "nodes.yaml" {
 		t.Errorf("from a file: %v", err)
 	}
 	env.Nodes = false
-	if _, err := Load(t.Context(), "nodes.yaml", env); err == nil || !strings.Contains(err.Error(), "`oaictl add-node -f nodes.yaml`") {
-		t.Errorf("from a file: %v", err)
-	}
+	check.Says(t, check.Err(Load(t.Context(), "nodes.yaml", env)), "`oaictl add-node -f nodes.yaml`", "from a file")
 	imported, err := parse(t, imported, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"})
 	if err != nil || !imported.OnlyAdds() || !imported.Imported() || imported.Existing() != "" {
 		t.Errorf("an imported cluster: %v", err)
@@ -260,10 +245,7 @@ func TestAddedTo(t *testing.T) {
 		"of another one": {Target{"lab", "example.com", "4.20.3", X86}, "", "nodes.yaml:16:60: spec.hosts[2].arch: is arm64, but the cluster is x86_64"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := parseAny(t, nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(parseAny(t, nodes))(t)
 			at, err := c.AddedTo(test.target)
 			if test.problem != "" {
 				if problems, is := errors.AsType[*Problems](err); !is || len(problems.List) != 1 || !strings.HasPrefix(err.Error(), test.problem) {
@@ -282,13 +264,8 @@ func TestAddedTo(t *testing.T) {
 			}
 		})
 	}
-	c, err := parse(t, good, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if same, err := c.AddedTo(Target{Name: "other"}); err != nil || same != c {
-		t.Errorf("a Cluster became %+v, %v", same, err)
-	}
+	c := must.Get(parse(t, good, nil))(t)
+	check.Equal(t, must.Get(c.AddedTo(Target{Name: "other"}))(t), c, "a Cluster became")
 }
 
 // said is how a person says a single host by flags.
@@ -311,17 +288,12 @@ func TestNodesOfWords(t *testing.T) {
 		change(&n.Spec)
 		return n.Resolve(ctx, ".", world(map[string]string{"p": "hunter2"}), said())
 	}
-	c, err := resolve(t.Context(), func(*NodesSpec) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(resolve(t.Context(), func(*NodesSpec) {}))(t)
 	user, password, _ := c.Spec.Hosts[0].BMC.Credentials.Login()
 	if c.Existing() != "lab" || !c.OnlyAdds() || c.Kind != KindNodes || c.APIVersion != APIVersion || c.Spec.Hosts[0].Match.MAC != "52:54:00:00:00:15" || c.Spec.Boot.Method != BootRedfish || user != "root" || password.Reveal() != "hunter2" {
 		t.Errorf("got %+v", c.Spec)
 	}
-	if p := c.Problem("spec.hosts[0].labels.rack", "is strange", ""); p != (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}) {
-		t.Errorf("a later problem is %+v", p)
-	}
+	check.Equal(t, c.Problem("spec.hosts[0].labels.rack", "is strange", ""), (Problem{Field: "spec.hosts[0].labels.rack", Message: "is strange", Word: "--label"}), "a later problem is")
 	if !c.Present("spec.cluster") || !c.Present("spec.hosts[0].match.mac") || c.Present("spec.pullSecret") || c.File() != "" {
 		t.Error("what is present is not what was said")
 	}
@@ -394,8 +366,6 @@ func TestDiskHintsSet(t *testing.T) {
 		"rotational=2":           "is neither true nor false",
 		"model=a,model=b":        "the hint model appears here twice",
 	} {
-		if err := new(DiskHints).Set(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", text, err)
-		}
+		check.Says(t, new(DiskHints).Set(text), want, text)
 	}
 }

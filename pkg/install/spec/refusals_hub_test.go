@@ -3,6 +3,9 @@ package spec
 import (
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // afterHosts is where further fields of spec can be put.
@@ -58,10 +61,7 @@ spec:
 
 func TestImportedCluster(t *testing.T) {
 	files := map[string]string{"bmc": "root:calvin", "kubeconfig": "apiVersion: v1\nkind: Config\n"}
-	c, err := parse(t, imported, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, imported, files))(t)
 	if c.ControlPlaneCount() != 0 || c.WorkerCount() != 2 || c.SingleNode() || c.Spec.Import.Kubeconfig.Secret().IsZero() {
 		t.Errorf("%d control plane machines, %d workers, single node: %v", c.ControlPlaneCount(), c.WorkerCount(), c.SingleNode())
 	}
@@ -78,9 +78,7 @@ func TestImportedCluster(t *testing.T) {
 		"nowhere":               {edit{"{file: kubeconfig}", "{}"}, "has no source"},
 	} {
 		_, err := parse(t, test.edit.apply(t, imported), files)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v; want %q", name, err, test.want)
-		}
+		check.Says(t, err, test.want, name)
 	}
 }
 
@@ -88,8 +86,6 @@ func TestImportedCluster(t *testing.T) {
 func TestHintsOfOaictl(t *testing.T) {
 	for _, hints := range []string{`wwnWithExtension: "0x5001b448b1a00002"`, `wwn: "5001B448B1A00003"`, `deviceName: /dev/disk/by-id/a`} {
 		text := strings.Replace(imported, "net: {ip: 192.168.10.20/24}", "disk: {hints: {"+hints+"}}", 1)
-		if _, err := parse(t, text, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"}); err != nil {
-			t.Errorf("%s: %v", hints, err)
-		}
+		check.Do(t, check.Err(parse(t, text, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\n"})), hints)
 	}
 }

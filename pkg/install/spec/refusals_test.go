@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // good is a cluster with nothing wrong. Every refusal is one edit away from it.
@@ -51,9 +54,7 @@ func (e edit) apply(t *testing.T, text string) string {
 }
 
 func TestGoodLoads(t *testing.T) {
-	if _, err := parse(t, good, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(parse(t, good, nil))(t)
 }
 
 type refusal struct {
@@ -242,9 +243,7 @@ func TestTakesNetworksOfOVN(t *testing.T) {
 		"before the larger one": {machine, machine + "    service: [169.254.64.0/18]\n", "4.20", "4.16"},
 		"OpenShiftSDN":          append(slices.Clone(nodes), "4.20", "4.11"),
 	} {
-		if _, err := parse(t, e.apply(t, good), nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		check.Do(t, check.Err(parse(t, e.apply(t, good), nil)), name)
 	}
 }
 
@@ -268,9 +267,7 @@ func TestRefusesVIPs(t *testing.T) {
 
 func TestTakesVersions(t *testing.T) {
 	for _, version := range []string{"4.8", "4.20.3", "4.22.0-rc.4", "4.20.33-multi", "4.21-multi", "4.22.0-0.nightly-2026-05-01-101010", "4.23", "5.0", "5.0.0-rc.3", "5.1.12"} {
-		if _, err := parse(t, edit{"4.20", version}.apply(t, good), nil); err != nil {
-			t.Errorf("%s: %v", version, err)
-		}
+		check.Do(t, check.Err(parse(t, edit{"4.20", version}.apply(t, good), nil)), version)
 	}
 }
 

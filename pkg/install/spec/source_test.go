@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // A pull secret is read from everywhere that a source can name.
@@ -27,10 +30,7 @@ func TestSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := edit{"{file: pull-secret.json}", source}.apply(t, good)
 			env := world(map[string]string{"clusters/pull-secret.json": goodPullSecret, "etc/pull-secret.json": goodPullSecret, "home/me/pull-secret.json": goodPullSecret, "clusters/lab.yaml": text})
-			c, err := Load(t.Context(), "clusters/lab.yaml", env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(Load(t.Context(), "clusters/lab.yaml", env))(t)
 			if c.PullSecret().Reveal() != goodPullSecret {
 				t.Error("the pull secret is not the one that was written")
 			}
@@ -42,10 +42,7 @@ func TestSources(t *testing.T) {
 func TestEnvironmentOfPrograms(t *testing.T) {
 	t.Setenv("OAICTL_TOKEN", "hunter2")
 	t.Setenv("VAULT_ADDR", "https://vault.example.com")
-	printed, err := OSEnv().Exec(t.Context(), []string{"env"}, []string{"VAULT_ADDR", "NOT_SET"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	printed := must.Get(OSEnv().Exec(t.Context(), []string{"env"}, []string{"VAULT_ADDR", "NOT_SET"}))(t)
 	var names []string
 	for line := range strings.Lines(string(printed)) {
 		name, _, _ := strings.Cut(line, "=")
@@ -58,10 +55,7 @@ func TestEnvironmentOfPrograms(t *testing.T) {
 }
 
 func TestSecretRefIsKept(t *testing.T) {
-	c, err := parse(t, edit{"{file: pull-secret.json}", "{secretRef: {name: pull, key: .dockerconfigjson}}"}.apply(t, good), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, edit{"{file: pull-secret.json}", "{secretRef: {name: pull, key: .dockerconfigjson}}"}.apply(t, good), nil))(t)
 	if ref := c.Spec.PullSecret.SecretRef; ref == nil || ref.Name != "pull" || ref.Key != ".dockerconfigjson" {
 		t.Errorf("got %+v", ref)
 	}
@@ -71,13 +65,9 @@ func TestSecretRefIsKept(t *testing.T) {
 func TestLoadFromStdin(t *testing.T) {
 	env := world(map[string]string{"pull-secret.json": goodPullSecret})
 	env.Stdin = strings.NewReader(good)
-	if _, err := Load(t.Context(), "-", env); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Load(t.Context(), "-", env))(t)
 	env.Stdin = strings.NewReader(edit{"{file: pull-secret.json}", "{stdin: true}"}.apply(t, good))
-	if _, err := Load(t.Context(), "-", env); err == nil || !strings.Contains(err.Error(), "-:7:3: spec.pullSecret: standard input is read already, by the file itself") {
-		t.Errorf("got %v", err)
-	}
+	check.Says(t, check.Err(Load(t.Context(), "-", env)), "-:7:3: spec.pullSecret: standard input is read already, by the file itself")
 }
 
 func TestLoadMissingFile(t *testing.T) {
@@ -92,10 +82,7 @@ func TestAnchorsAndMerge(t *testing.T) {
 		cp0 + cp1, "  - &cp {name: cp-0, role: control-plane, match: {mac: \"52:54:00:00:00:01\"}, labels: {rack: a}}\n" +
 			"  - {<<: *cp, name: cp-1, match: {mac: \"52:54:00:00:00:02\"}}\n",
 	}.apply(t, good)
-	c, err := parse(t, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, text, nil))(t)
 	if h := c.Spec.Hosts[1]; h.Name != "cp-1" || h.Labels["rack"] != "a" || h.Role != ControlPlane {
 		t.Errorf("got %+v", h)
 	}
@@ -106,21 +93,14 @@ func TestManifestFiles(t *testing.T) {
 		"m/b.yaml": "b: 1\n", "m/a.yml": "a: 1\n---\nb: 2\n", "m/notes.txt": "x", "openshift/c.json": "{}", "p.yaml.patch_x": "[{op: remove, path: /a}]\n",
 	}
 	text := edit{"  baseDomain", "  manifests:\n  - m\n  - ./openshift/\n  - {path: p.yaml.patch_x, folder: openshift}\n  - {name: in.yaml, content: \"d: 1\"}\n  baseDomain"}.apply(t, good)
-	c, err := parse(t, text, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, text, files))(t)
 	var got []string
 	for _, m := range c.ManifestFiles() {
 		got = append(got, string(m.Folder)+"/"+m.Name+"@"+m.Field)
 	}
 	want := "manifests/a.yml@spec.manifests[0] manifests/b.yaml@spec.manifests[0] openshift/c.json@spec.manifests[1] openshift/p.yaml.patch_x@spec.manifests[2] manifests/in.yaml@spec.manifests[3]"
-	if strings.Join(got, " ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
-	}
-	if content := c.ManifestFiles()[0].Content; content != "a: 1\n---\nb: 2\n" {
-		t.Errorf("got %q", content)
-	}
+	check.Equal(t, strings.Join(got, " "), want)
+	check.Equal(t, c.ManifestFiles()[0].Content, "a: 1\n---\nb: 2\n")
 }
 
 // Nothing that prints a cluster shows what was read into it.
@@ -129,10 +109,7 @@ func TestSecretsNeverPrint(t *testing.T) {
 		"pullSecret: {file: pull-secret.json}", "pullSecret: {file: pull-secret.json}\n  proxy: {http: \"http://me:hunter2@proxy:3128\"}",
 		more, "    bmc: {address: 10.0.0.1, credentials: {env: BMC}}\n",
 	}.apply(t, good)
-	c, err := parse(t, text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parse(t, text, nil))(t)
 	user, password, ok := c.Spec.Hosts[2].BMC.Credentials.Login()
 	if !ok || user != "admin" || password.Reveal() != "hunter2" || c.PullSecret().Reveal() != goodPullSecret {
 		t.Fatalf("got %s and %d bytes, want the credentials that were read", user, len(password.Reveal()))
@@ -151,14 +128,8 @@ func TestSecretsNeverPrint(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "cluster", c, "password", password, "proxy", c.Spec.Proxy)
 	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "cluster", c, "password", password)
 	for _, value := range []any{c, password, c.Spec.Proxy} {
-		asJSON, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		asYAML, err := yaml.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		asJSON := must.Get(json.Marshal(value))(t)
+		asYAML := must.Get(yaml.Marshal(value))(t)
 		out.Write(asJSON)
 		out.Write(asYAML)
 	}
@@ -201,13 +172,8 @@ func TestProgramsStandardErrorIsNotShown(t *testing.T) {
 	out, failed := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo result"}, nil)
 	_, status := run(t.Context(), []string{"sh", "-c", "echo geheim >&2; echo geheim; exit 7"}, nil)
 	os.Stderr = terminal
-	if err := write.Close(); err != nil {
-		t.Fatal(err)
-	}
-	shown, err := io.ReadAll(read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write.Close())
+	shown := must.Get(io.ReadAll(read))(t)
 	if len(shown) != 0 || failed != nil || string(out) != "result\n" {
 		t.Errorf("shown %q, result %q, error %v", shown, out, failed)
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +15,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/oaictl/oaictl/internal/kubetest"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -66,13 +66,8 @@ func TestMain(m *testing.M) { os.Exit(hub.Run(m)) }
 // on a real API server.
 func TestUpgradeOnAnAPIServer(t *testing.T) {
 	api := hub.Start(t)
-	if err := api.Apply(t.Context(), object(t, versionKind)); err != nil {
-		t.Fatal(err)
-	}
-	c, err := dynamic.NewForConfig(api.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, api.Apply(t.Context(), object(t, versionKind)))
+	c := must.Get(dynamic.NewForConfig(api.Config))(t)
 	for _, name := range []string{ackNamespace, gateNamespace} {
 		_, err := api.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -80,31 +75,22 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		}
 	}
 	gates := configMap(gateNamespace, gateName, map[string]string{"ack-4.19-kube": "Agree"})
-	if _, err := api.Client.CoreV1().ConfigMaps(gateNamespace).Create(t.Context(), gates, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(api.Client.CoreV1().ConfigMaps(gateNamespace).Create(t.Context(), gates, metav1.CreateOptions{}))(t)
 	of := object(t, theVersion)
 	of.SetResourceVersion("")
 	status := of.Object["status"]
 	unstructured.RemoveNestedField(of.Object, "spec", "desiredUpdate", "image") // with an architecture there is none
-	if _, err := c.Resource(clusterVersions).Create(t.Context(), of, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Resource(clusterVersions).Create(t.Context(), of, metav1.CreateOptions{}))(t)
 	report := func(edit func(map[string]any)) {
 		t.Helper()
-		of, err := c.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(c.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{}))(t)
 		if of.Object["status"] == nil {
 			of.Object["status"] = status
 		}
 		is := of.Object["status"].(map[string]any)
 		is["observedGeneration"] = of.GetGeneration()
 		edit(is)
-		if _, err := c.Resource(clusterVersions).UpdateStatus(t.Context(), of, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Resource(clusterVersions).UpdateStatus(t.Context(), of, metav1.UpdateOptions{}))(t)
 	}
 	report(func(map[string]any) {})
 	want := &Want{Version: "4.20.5", Channel: "eus-4.20", Acknowledge: []string{"ack-4.19-kube"}}
@@ -115,10 +101,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		if err != nil || d.Verdict != phase || (d.request != nil) != writes {
 			t.Fatalf("it is %+v, %v, and should be %s", d, err, phase)
 		}
-		s, err := Read(t.Context(), c, at(0), want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Read(t.Context(), c, at(0), want))(t)
 		if !writes && s.version.ResourceVersion != revision {
 			t.Errorf("%s writes, without saying so", phase)
 		}
@@ -138,13 +121,8 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 	quiet(model.VerdictWaiting)
 	report(func(map[string]any) {})
 	revision = ""
-	s, err := Read(t.Context(), c, at(0), want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(&desiredUpdate{Version: "4.20.5"}, s.version.Asked); diff != "" {
-		t.Error(diff)
-	}
+	s := must.Get(Read(t.Context(), c, at(0), want))(t)
+	check.Same(t, &desiredUpdate{Version: "4.20.5"}, s.version.Asked)
 	revision = s.version.ResourceVersion
 	quiet(model.VerdictWaiting)
 	history := func(state string) func(map[string]any) {
@@ -164,9 +142,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		phase model.Verdict
 	}{{"Partial", model.VerdictWaiting}, {"Completed", model.VerdictInstalled}} {
 		report(history(stage.state))
-		if s, err = Read(t.Context(), c, at(0), want); err != nil {
-			t.Fatal(err)
-		}
+		s = must.Get(Read(t.Context(), c, at(0), want))(t)
 		revision = s.version.ResourceVersion
 		quiet(stage.phase)
 	}
@@ -184,9 +160,7 @@ func TestUpgradeOnAnAPIServer(t *testing.T) {
 		if err := d.Write(t.Context(), c); !apierrors.IsConflict(err) {
 			t.Errorf("the error is %v", err)
 		}
-		if d, err := turn(t, c, next); err != nil || d.Verdict != model.VerdictWorking {
-			t.Errorf("the next time it is %+v, %v", d, err)
-		}
+		check.Equal(t, must.Get(turn(t, c, next))(t).Verdict, model.VerdictWorking, "the next time it is")
 		if s, err = Read(t.Context(), c, at(0), next); err != nil || fmt.Sprint(*s.version.Asked) != fmt.Sprint(desiredUpdate{Version: "4.20.6", Image: "quay.io/x@sha256:26"}) {
 			t.Errorf("asked for is %+v, %v", s.version.Asked, err)
 		}

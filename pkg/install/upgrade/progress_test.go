@@ -1,10 +1,10 @@
 package upgrade
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -82,9 +82,7 @@ func TestPausedPoolsAndNodesThatLag(t *testing.T) {
 		},
 	})
 	s := running("4.20.5", was)
-	if got := s.Decide(&Want{Version: "4.20.5"}).lagging; !slices.Equal(got, []string{"cp-1", "w-1", "w-2"}) {
-		t.Errorf("behind are %q", got)
-	}
+	check.Slice(t, s.Decide(&Want{Version: "4.20.5"}).lagging, []string{"cp-1", "w-1", "w-2"}, "behind are")
 	ahead := running("4.20.5", nodes(model.Node{Name: "cp-0", Version: "v1.32.8", Roles: []string{"master"}}, model.Node{Name: "w-0", Version: "v1.33.5"}))
 	if got := ahead.Decide(&Want{Version: "4.20.5"}).lagging; got != nil {
 		t.Errorf("behind a worker are %q", got)

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -14,26 +13,20 @@ func TestWhatAClusterShows(t *testing.T) {
 	s := running("4.20.4", available("4.20.5", "4.21.3", "4.20.6"), risky("4.20.7", "DiskTrouble"), risky("4.20.5", "DiskTrouble"),
 		is("Upgradeable", "False", "Cluster operator x should not be upgraded.", -1), pool(model.Pool{Name: "worker", Paused: true}),
 		pool(model.Pool{Name: "infra", Degraded: true, Message: "disk full"}))
-	if diff := cmp.Diff([]Update{
+	check.Same(t, []Update{
 		{Version: "4.21.3", Image: image("4.21.3"), Recommended: true},
 		{Version: "4.20.7", Image: image("4.20.7"), Risks: []string{"DiskTrouble: It may break (https://example.com/DiskTrouble)"}},
 		{Version: "4.20.6", Image: image("4.20.6"), Recommended: true}, {Version: "4.20.5", Image: image("4.20.5"), Recommended: true},
-	}, s.Updates()); diff != "" {
-		t.Error(diff)
-	}
+	}, s.Updates())
 	got := strings.Join(s.Obstacles(), "\n")
 	for _, says := range []string{"takes no other minor version: Cluster operator x should not be upgraded\n", "worker is paused", "infra is degraded: disk full"} {
-		if !strings.Contains(got, says) {
-			t.Errorf("it does not say %q: %s", says, got)
-		}
+		check.Contains(t, got, says, "it does not say")
 	}
 	for next, s := range map[string]*State{
 		"": running("4.20.4", asked(desiredUpdate{Version: "4.20.4"})), "4.20.5": running("4.20.4", asked(desiredUpdate{Version: "4.20.5"})),
 		"4.20.6": running("4.20.4", asked(desiredUpdate{Version: "4.20.7"}), towards("4.20.6", -5, "Working towards 4.20.6")),
 	} {
-		if s.Next() != next {
-			t.Errorf("it is on its way to %q, not %q", s.Next(), next)
-		}
+		check.Equal(t, s.Next(), next, "it is on its way to")
 	}
 	if none := (&State{}); none.Current() != "" || none.Channel() != "" || none.Next() != "" || none.Updates() != nil || none.Obstacles() != nil {
 		t.Errorf("of no OpenShift it shows %+v", none)

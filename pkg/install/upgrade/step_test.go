@@ -19,6 +19,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -103,10 +105,7 @@ func labels(roles ...string) map[string]string {
 // turn reads how a cluster stands, and writes what follows.
 func turn(t *testing.T, c dynamic.Interface, want *Want) (Decision, error) {
 	t.Helper()
-	s, err := Read(t.Context(), c, at(0), want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Read(t.Context(), c, at(0), want))(t)
 	d := s.Decide(want)
 	return d, d.Write(t.Context(), c)
 }
@@ -114,9 +113,7 @@ func turn(t *testing.T, c dynamic.Interface, want *Want) (Decision, error) {
 func newWorkload(t *testing.T, objects ...runtime.Object) *workload {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := corev1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, corev1.AddToScheme(scheme))
 	api := fake.NewSimpleDynamicClientWithCustomListKinds(scheme, map[schema.GroupVersionResource]string{
 		clusterVersions: "ClusterVersionList", configPools: "MachineConfigPoolList",
 	}, objects...)
@@ -139,9 +136,7 @@ func newWorkload(t *testing.T, objects ...runtime.Object) *workload {
 func (w *workload) conflict(t *testing.T, objects clienttesting.ObjectTracker, a clienttesting.PatchAction) (bool, runtime.Object, error) {
 	t.Helper()
 	patch := &unstructured.Unstructured{}
-	if err := json.Unmarshal(a.GetPatch(), &patch.Object); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(a.GetPatch(), &patch.Object))
 	if patch.GetResourceVersion() == "" {
 		return false, nil, nil
 	}
@@ -162,9 +157,7 @@ func configMap(namespace, name string, data map[string]string) *corev1.ConfigMap
 func TestRead(t *testing.T) {
 	var list []runtime.Object
 	var found []unstructured.Unstructured
-	if err := yaml.Unmarshal([]byte(pools), &found); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(pools), &found))
 	for i := range found {
 		list = append(list, &found[i])
 	}
@@ -172,10 +165,7 @@ func TestRead(t *testing.T) {
 		node("cp-0", "v1.32.8", "master", "control-plane", "worker"), node("w-1", "v1.32.8", "worker"), node("w-0", "v1.32.9", "worker", "infra"), node("x", "v1.32.9"),
 		configMap(gateNamespace, gateName, map[string]string{"ack-4.19-b": "Agree to b", "ack-4.19-a": "", "ack-4.18-c": "Agree to c", "ack-4.19": "no gate", "other": "no gate"}),
 		configMap(ackNamespace, ackName, map[string]string{"ack-4.19-b": "true", "ack-4.19-a": "yes"}))
-	got, err := Read(t.Context(), newWorkload(t, list...), at(0), &Want{Version: "4.20.5"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(Read(t.Context(), newWorkload(t, list...), at(0), &Want{Version: "4.20.5"}))(t)
 	moment := func(text string) (c condition) { c.Since = fields{"t": text}.moment("t"); return c }
 	august := moment("2026-08-01T11:00:00Z").Since
 	config := model.NodeConfig{Current: "a", Desired: "b", State: configWorking, Reason: "r"}
@@ -217,9 +207,7 @@ func TestRead(t *testing.T) {
 	if p := got.PoolOf(got.Node("x")); p != nil {
 		t.Errorf("a node without a role is of pool %s", p.Name)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{})); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got, cmp.AllowUnexported(State{}, historyEntry{}, conditional{}))
 	if got.version.ResourceVersion == "" {
 		t.Error("it has no resource version")
 	}
@@ -241,10 +229,7 @@ func TestRead(t *testing.T) {
 
 func (w *workload) version(t *testing.T) fields {
 	t.Helper()
-	u, err := w.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(w.Resource(clusterVersions).Get(t.Context(), clusterVersionName, metav1.GetOptions{}))(t)
 	return u.Object
 }
 
@@ -252,10 +237,7 @@ func TestStepAsksOnce(t *testing.T) {
 	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
 	for range 4 {
-		d, err := turn(t, w, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(turn(t, w, want))(t)
 		if d.Verdict != model.VerdictWorking && d.Verdict != model.VerdictWaiting {
 			t.Errorf("it is %+v", d)
 		}
@@ -264,12 +246,10 @@ func TestStepAsksOnce(t *testing.T) {
 		t.Errorf("what was written: %s", diff)
 	}
 	spec, _, _ := unstructured.NestedMap(w.version(t), "spec")
-	if diff := cmp.Diff(map[string]any{
+	check.Same(t, map[string]any{
 		"channel": "stable-4.20", "clusterID": "5c1e2d5e-9a54-4a5c-8a60-2c8f7a5f3c11",
 		"desiredUpdate": map[string]any{"version": "4.20.5", "acceptRisks": []any{map[string]any{"name": "Trouble"}}},
-	}, spec); diff != "" {
-		t.Error(diff)
-	}
+	}, spec)
 }
 
 // TestAsks: a decision says by which release image the update is that it asks for.
@@ -279,10 +259,7 @@ func TestAsks(t *testing.T) {
 		"quay.io/x@sha256:26": {Version: "4.20.6", AcceptConditional: true}, // under conditions
 		"quay.io/x@sha256:99": {Version: "4.20.9", Image: "quay.io/x@sha256:99"},
 	} {
-		s, err := Read(t.Context(), newWorkload(t, object(t, theVersion)), at(0), want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Read(t.Context(), newWorkload(t, object(t, theVersion)), at(0), want))(t)
 		if d := s.Decide(want); d.Asks == nil || d.Asks.Version != want.Version || d.Asks.Image != image || d.Asks.Recommended != (want.Version == "4.20.5") {
 			t.Errorf("%s: it asks for %+v", want.Version, d.Asks)
 		}
@@ -301,18 +278,12 @@ func TestWrite(t *testing.T) {
 		delete(asked, "acceptRisks")
 		return asked
 	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true})); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true})); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26"}, update(t, Want{Version: "4.20.6", AcceptConditional: true}))
+	check.Same(t, map[string]any{"version": "4.20.6", "image": "quay.io/x@sha256:26", "force": true}, update(t, Want{Version: "4.20.6", Force: true}))
 	t.Run("the channel", func(t *testing.T) {
 		w := newWorkload(t, object(t, theVersion))
 		for range 3 {
-			if _, err := turn(t, w, &Want{Version: "4.19.7", Channel: "eus-4.20"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(turn(t, w, &Want{Version: "4.19.7", Channel: "eus-4.20"}))(t)
 		}
 		if got := w.version(t).text("spec", "channel"); got != "eus-4.20" || len(w.writes) != 1 {
 			t.Errorf("it is %s, by %q", got, w.writes)
@@ -323,10 +294,7 @@ func TestWrite(t *testing.T) {
 			w := newWorkload(t, append(acks, object(t, theVersion), configMap(gateNamespace, gateName, map[string]string{"ack-4.19-a": "Agree"}))...)
 			want := &Want{Version: "4.20.5", Acknowledge: []string{"ack-4.19-a"}}
 			for _, phase := range []model.Verdict{model.VerdictWorking, model.VerdictWorking, model.VerdictWaiting} {
-				d, err := turn(t, w, want)
-				if err != nil || d.Verdict != phase {
-					t.Errorf("it is %+v, %v", d, err)
-				}
+				check.Equal(t, must.Get(turn(t, w, want))(t).Verdict, phase)
 			}
 			got, err := readData(t.Context(), w, ackNamespace, ackName)
 			if err != nil || got["ack-4.19-a"] != "true" || len(acks) > 0 && got["ack-4.18-x"] != "true" {
@@ -335,32 +303,21 @@ func TestWrite(t *testing.T) {
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
-		if err := (&Decision{}).Write(t.Context(), newWorkload(t)); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, (&Decision{}).Write(t.Context(), newWorkload(t)))
 	})
 }
 
 func TestWriteOfWhatHasChanged(t *testing.T) {
 	w := newWorkload(t, object(t, theVersion))
 	want := &Want{Version: "4.20.5"}
-	s, err := Read(t.Context(), w, at(0), want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Read(t.Context(), w, at(0), want))(t)
 	d := s.Decide(want)
 	u := &unstructured.Unstructured{Object: w.version(t)}
-	if err := unstructured.SetNestedField(u.Object, "4.19.9", "spec", "desiredUpdate", "version"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unstructured.SetNestedField(u.Object, "4.19.9", "spec", "desiredUpdate", "version"))
 	u.SetResourceVersion("1000")
-	if _, err := w.Resource(clusterVersions).Update(t.Context(), u, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Resource(clusterVersions).Update(t.Context(), u, metav1.UpdateOptions{}))(t)
 	if err := d.Write(t.Context(), w); !apierrors.IsConflict(err) {
 		t.Errorf("the error is %v", err)
 	}
-	if got := w.version(t).text("spec", "desiredUpdate", "version"); got != "4.19.9" {
-		t.Errorf("it was overwritten by %s", got)
-	}
+	check.Equal(t, w.version(t).text("spec", "desiredUpdate", "version"), "4.19.9", "it was overwritten by")
 }

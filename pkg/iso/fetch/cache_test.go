@@ -19,9 +19,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -122,15 +122,9 @@ func newCache(t *testing.T, most int64) (*fetch.Cache, string) {
 // get fetches, and fails the test where the file does not hold what it should.
 func get(t *testing.T, c *fetch.Cache, src fetch.Source, want []byte) *fetch.File {
 	t.Helper()
-	file, err := c.Get(t.Context(), src, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(c.Get(t.Context(), src, nil))(t)
 	t.Cleanup(func() { file.Close() })
-	got, err := os.ReadFile(file.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(file.Path))(t)
 	if !bytes.Equal(got, want) || file.Size != int64(len(want)) || file.SHA256 != sum(want) {
 		t.Fatalf("%d bytes (%s), want %d", len(got), file.SHA256, len(want))
 	}
@@ -140,10 +134,7 @@ func get(t *testing.T, c *fetch.Cache, src fetch.Source, want []byte) *fetch.Fil
 // names is what lies in the cache, by kind of file.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	var kinds []string
 	for _, e := range entries {
 		_, kind, _ := strings.Cut(e.Name(), ".")
@@ -164,9 +155,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	}
 	// A known digest needs no server.
 	get(t, c, fetch.Source{Location: "http://127.0.0.1:1/elsewhere.iso", SHA256: strings.ToUpper(sum(o.content))}, o.content)
-	if diff := cmp.Diff([]string{"iso", "json", "use"}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"iso", "json", "use"}, names(t, dir))
 
 	o.mu.Lock()
 	o.content, o.etag = random(2<<20), `"2"`
@@ -175,9 +164,7 @@ func TestContentIsFetchedOnce(t *testing.T) {
 	if third.Path == first.Path {
 		t.Error("new content under the old name")
 	}
-	if _, err := os.Stat(first.Path); err != nil {
-		t.Errorf("content in use is gone: %v", err)
-	}
+	check.Do(t, check.Err(os.Stat(first.Path)), "content in use is gone")
 }
 
 // TestSameContentByTwoURLs keeps the file that is there: another process may have opened it, and open it again by its
@@ -187,17 +174,12 @@ func TestSameContentByTwoURLs(t *testing.T) {
 	url := start(t, shop(map[string][]byte{"/a": content, "/b": content}))
 	c, dir := newCache(t, 0)
 	first := get(t, c, fetch.Source{Location: url + "/a"}, content)
-	before, err := os.Stat(first.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(first.Path))(t)
 	get(t, c, fetch.Source{Location: url + "/b"}, content)
 	if after, err := os.Stat(first.Path); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the file was replaced: %v", err)
 	}
-	if diff := cmp.Diff([]string{"iso", "json", "json", "use"}, names(t, dir)); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"iso", "json", "json", "use"}, names(t, dir))
 }
 
 func TestAnswersThatAreNotTrusted(t *testing.T) {
@@ -284,9 +266,7 @@ func TestWrongChecksum(t *testing.T) {
 	o := &origin{content: random(1 << 20), etag: `"a"`}
 	url := o.start(t)
 	local := filepath.Join(t.TempDir(), "base.iso")
-	if err := os.WriteFile(local, o.content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(local, o.content, 0o600))
 	c, dir := newCache(t, 0)
 	for _, location := range []string{url, local} {
 		_, err := c.Get(t.Context(), fetch.Source{Location: location, SHA256: sum(nil)}, nil)
@@ -338,9 +318,7 @@ func TestAnswersThatAreNotTheContent(t *testing.T) {
 				get(t, c, src, o.content)
 				return
 			}
-			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), test.fails) {
-				t.Errorf("error %v", err)
-			}
+			check.Says(t, check.Err(c.Get(t.Context(), src, nil)), test.fails)
 		})
 	}
 }
@@ -416,13 +394,9 @@ func TestBadSources(t *testing.T) {
 		}
 	}
 	local := filepath.Join(dir, "base.iso")
-	if err := os.WriteFile(local, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(local, []byte("x"), 0o600))
 	for _, location := range []string{local, "file://" + local} {
-		if file, err := c.Get(t.Context(), fetch.Source{Location: location}, nil); err != nil || file.Path != local {
-			t.Errorf("%s: %v, %v", location, file, err)
-		}
+		check.Equal(t, must.Get(c.Get(t.Context(), fetch.Source{Location: location}, nil))(t).Path, local, location)
 	}
 }
 
@@ -434,9 +408,7 @@ func TestRedact(t *testing.T) {
 		"http://h?x": "http://h?…",
 		"http://h":   "http://h",
 	} {
-		if got := fetch.Redact(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
+		check.Equal(t, fetch.Redact(in), want, in)
 	}
 }
 
@@ -448,15 +420,9 @@ func TestVersions(t *testing.T) {
 	cache, dir := newCache(t, 0)
 	get := func(version string) string {
 		t.Helper()
-		file, err := cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(cache.Get(t.Context(), fetch.Source{Location: url + "/full.iso?token=" + version, Name: "the image of lab", Version: version}, nil))(t)
 		defer file.Close()
-		info, err := os.Stat(file.Path)
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%v, %v", info, err)
-		}
+		check.Equal(t, must.Get(os.Stat(file.Path))(t).Mode().Perm(), 0o600)
 		return file.SHA256
 	}
 	first := get("one")
@@ -468,20 +434,14 @@ func TestVersions(t *testing.T) {
 		t.Errorf("another version made %d requests, and is the same: %t", server.requests, second == first)
 	}
 	contents := func() int {
-		found, err := filepath.Glob(filepath.Join(dir, "*.iso"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, "*.iso")))(t)
 		return len(found)
 	}
 	if n := contents(); n != 1 {
 		t.Errorf("%d contents are kept of two versions", n)
 	}
 	source := fetch.Source{Location: url, Name: "the image of lab"}
-	inUse, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: source.Name, Version: "two"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inUse := must.Get(cache.Get(t.Context(), fetch.Source{Location: url, Name: source.Name, Version: "two"}, nil))(t)
 	if gone, err := cache.Forget(t.Context(), source); gone || err == nil || contents() != 1 {
 		t.Errorf("what is in use is forgotten: %t, %v", gone, err)
 	}
@@ -493,17 +453,12 @@ func TestVersions(t *testing.T) {
 		t.Errorf("nothing is forgotten again: %t, %v", gone, err)
 	}
 	for _, owner := range []string{"lab", "other"} {
-		file, err := cache.Get(t.Context(), fetch.Source{Location: url, Name: "the image of " + owner, Owner: owner + ".example.com"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(cache.Get(t.Context(), fetch.Source{Location: url, Name: "the image of " + owner, Owner: owner + ".example.com"}, nil))(t)
 		file.Close()
 		server.content = random(1 << 15)
 	}
 	if err := cache.ForgetOf("lab.example.com"); err != nil || contents() != 1 {
 		t.Errorf("%d contents are left: %v", contents(), err)
 	}
-	if err := fetch.New(fetch.Config{Dir: filepath.Join(dir, "none")}).ForgetOf("lab.example.com"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, fetch.New(fetch.Config{Dir: filepath.Join(dir, "none")}).ForgetOf("lab.example.com"))
 }

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -16,9 +17,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skipf("a small file system can't be mounted: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, syscall.Unmount(dir, 0))
 	})
 	o := &origin{content: random(3 << 20), etag: `"a"`}
 	c := fetch.New(fetch.Config{Dir: dir})

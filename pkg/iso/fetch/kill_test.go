@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -43,9 +45,7 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 	c, dir := newCache(t, 0)
 	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	child.Env = append(os.Environ(), "FETCH_CHILD="+url+" "+dir)
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Start())
 	<-sent
 	// It holds its lock: nothing of it is used while it lives.
 	waiting := make(chan struct{}, 1)
@@ -65,14 +65,10 @@ func TestKilledDownloadIsResumed(t *testing.T) {
 			return
 		}
 		defer file.Close()
-		if file.SHA256 != sum(whole) {
-			t.Errorf("%s", file.SHA256)
-		}
+		check.Equal(t, file.SHA256, sum(whole))
 	}()
 	<-waiting
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
 	<-done
 	if !strings.HasPrefix(resumedAt, "bytes=") || resumedAt == "bytes=0-" {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // mustLock locks a file until the test ends.
@@ -20,10 +22,7 @@ func mustLock(t *testing.T, path string, exclusive bool) *os.File {
 
 func mustOpen(t *testing.T, path string) *os.File {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -51,9 +50,7 @@ func TestLockOfARemovedFileIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	holder := mustLock(t, path, true)
 	late := mustOpen(t, path)
-	if err := remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, remove(path))
 	holder.Close()
 	if got, err := claim(late, path, true); got || !errors.Is(err, errRemoved) {
 		t.Errorf("while there is no file: %t, %v", got, err)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
 )
 
@@ -44,9 +46,7 @@ func TestDownloadIsResumed(t *testing.T) {
 				}
 				return
 			}
-			if _, err := c.Get(t.Context(), src, nil); err == nil || !strings.Contains(err.Error(), "EOF") {
-				t.Errorf("error %v", err)
-			}
+			check.Says(t, check.Err(c.Get(t.Context(), src, nil)), "EOF")
 			if slices.Contains(names(t, dir), "iso") {
 				t.Error("an incomplete download stands under a final name")
 			}
@@ -103,9 +103,7 @@ func TestPartsAreNotTheWhole(t *testing.T) {
 				get(t, c, fetch.Source{Location: url}, whole)
 				return
 			}
-			if _, err := c.Get(t.Context(), fetch.Source{Location: url}, nil); err == nil || !strings.Contains(err.Error(), test.fails) {
-				t.Errorf("error %v", err)
-			}
+			check.Says(t, check.Err(c.Get(t.Context(), fetch.Source{Location: url}, nil)), test.fails)
 		})
 	}
 }
@@ -130,17 +128,12 @@ func TestPartOutlivesItsProcess(t *testing.T) {
 	}
 
 	var began int64 = -1
-	file, err := c.Get(t.Context(), src, func(done, total int64) {
+	file := must.Get(c.Get(t.Context(), src, func(done, total int64) {
 		if began < 0 {
 			began = done
 		}
-		if total != int64(len(whole)) {
-			t.Errorf("total %d", total)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+		check.Equal(t, total, int64(len(whole)), "total")
+	}))(t)
 	defer file.Close()
 	if began < 1<<20 || file.SHA256 != sum(whole) || !strings.HasPrefix(o.ranges[1], "bytes=") {
 		t.Errorf("began at %d with %q: %s", began, o.ranges, file.SHA256)

@@ -6,9 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
 
@@ -28,9 +28,7 @@ func TestAgreesWithIgnitionValidate(t *testing.T) {
 		`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a"},{"path":"/a"}]}}`,
 	} {
 		file := filepath.Join(t.TempDir(), "config.ign")
-		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(config), 0o600))
 		theirs := exec.Command(tool, file).Run()
 		_, ours := ignition.Validate(file, []byte(config))
 		if (theirs == nil) != (ours == nil) {

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
 
@@ -39,9 +42,7 @@ func TestSecrets(t *testing.T) {
 		"luks":[{"name":"root","device":"/dev/sda4","keyFile":{"source":"data:,key"}}]},
 	"systemd":{"units":[{"name":"agent.service","contents":"[Service]\nEnvironment=PULL=` + token + `\n"},
 		{"name":"other.service","dropins":[{"name":"10-proxy.conf","contents":"[Service]\nEnvironment=http_proxy=http://a:b@c\n"}]}]}}`
-	if _, err := ignition.Validate("x", []byte(config)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(ignition.Validate("x", []byte(config)))(t)
 	want := []ignition.Secret{
 		{Path: "/root/nested.json", Kind: ignition.KindPullSecret},
 		{Path: "ignition.config.merge[1]", Kind: ignition.KindAuthorization},
@@ -57,9 +58,7 @@ func TestSecrets(t *testing.T) {
 		{Path: "storage.luks[0].keyFile", Kind: ignition.KindDiskKey},
 		{Path: "ignition.proxy.httpProxy", Kind: ignition.KindURLCredentials},
 	}
-	if diff := cmp.Diff(want, ignition.Secrets([]byte(config))); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, ignition.Secrets([]byte(config)))
 }
 
 func TestSecretsOfWhatIsNoConfig(t *testing.T) {

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 )
 
@@ -25,12 +26,8 @@ func zipped(t testing.TB, content []byte) string {
 	t.Helper()
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write(content))(t)
+	must.Do(t, w.Close())
 	return b.String()
 }
 
@@ -77,13 +74,9 @@ func TestValidateNamesThePlace(t *testing.T) {
 				t.Fatalf("error %v, report %+v", err, r)
 			}
 			got := r.Entries[slices.IndexFunc(r.Entries, func(e ignition.Entry) bool { return e.Severity == ignition.Error })]
-			if !strings.Contains(got.Message, test.want.Message) {
-				t.Errorf("message %q, want %q", got.Message, test.want.Message)
-			}
+			check.Contains(t, got.Message, test.want.Message, "message")
 			test.want.Severity, test.want.Message = ignition.Error, got.Message
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, got)
 			if !strings.HasPrefix(err.Error(), "x.ign:") {
 				t.Errorf("error %q", err)
 			}
@@ -111,10 +104,7 @@ func TestValidateWarns(t *testing.T) {
 		{"unknown key", withFile(`"mod":420`), "storage.files[0].mod: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := ignition.Validate("x.ign", []byte(test.config))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ignition.Validate("x.ign", []byte(test.config)))(t)
 			warnings := strings.Join(r.Warnings(), "\n")
 			if test.text == "" && warnings != "" || !strings.Contains(warnings, test.text) {
 				t.Errorf("warnings %q, want %q", warnings, test.text)
@@ -130,9 +120,7 @@ func TestValidateReadsCompressedContent(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	bomb := withFile(`"contents":{"compression":"gzip","source":"` + dataURL(zipped(t, make([]byte, 64<<20+1))) + `"}`)
-	if _, err := ignition.Validate("x.ign", []byte(bomb)); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
-		t.Errorf("a bomb: %v", err)
-	}
+	check.Says(t, check.Err(ignition.Validate("x.ign", []byte(bomb))), "decompresses to more than", "a bomb")
 }
 
 func TestErrorsTellNoContent(t *testing.T) {
@@ -152,10 +140,7 @@ func TestMerge(t *testing.T) {
 		"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["ssh-ed25519 B"]}]},
 		"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,other"}},{"path":"/etc/c","contents":{"source":"data:,c"}}]},
 		"systemd":{"units":[{"name":"a.service","enabled":false}]}}`
-	merged, err := ignition.Merge([]byte(base), []byte(override))
-	if err != nil {
-		t.Fatal(err)
-	}
+	merged := must.Get(ignition.Merge([]byte(base), []byte(override)))(t)
 	var got struct {
 		Ignition struct{ Version string }
 		Passwd   struct {
@@ -175,19 +160,13 @@ func TestMerge(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(merged, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(merged, &got))
 	var files []string
 	for _, f := range got.Storage.Files {
 		files = append(files, fmt.Sprintf("%s %o %s", f.Path, f.Mode, f.Contents.Source))
 	}
-	if diff := cmp.Diff([]string{"/etc/a 644 data:,other", "/etc/b 0 data:,b", "/etc/c 0 data:,c"}, files); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"ssh-ed25519 A", "ssh-ed25519 B"}, got.Passwd.Users[0].SSHAuthorizedKeys); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, []string{"/etc/a 644 data:,other", "/etc/b 0 data:,b", "/etc/c 0 data:,c"}, files)
+	check.Same(t, []string{"ssh-ed25519 A", "ssh-ed25519 B"}, got.Passwd.Users[0].SSHAuthorizedKeys)
 	if u := got.Systemd.Units[0]; u.Enabled || !strings.Contains(u.Contents, "ExecStart") {
 		t.Errorf("unit %+v", u)
 	}
@@ -205,18 +184,13 @@ func TestMerge(t *testing.T) {
 func TestMergeKeepsEachSpecification(t *testing.T) {
 	for minor := range 7 {
 		version := fmt.Sprintf("3.%d.0", minor)
-		merged, err := ignition.Merge([]byte(`{"ignition":{"version":"3.0.0"}}`), []byte(`{"ignition":{"version":"`+version+`"}}`))
-		if err != nil || !strings.Contains(string(merged), `"version":"`+version+`"`) {
-			t.Errorf("%s: %s, %v", version, merged, err)
-		}
+		check.Contains(t, string(must.Get(ignition.Merge([]byte(`{"ignition":{"version":"3.0.0"}}`), []byte(`{"ignition":{"version":"`+version+`"}}`)))(t)), `"version":"`+version+`"`, version)
 	}
 }
 
 func TestMergeOfOneIsThatOne(t *testing.T) {
 	config := " {\"ignition\" : {\"version\":\"3.1.0\"}, \"unknown\": 1}\n"
-	if got, err := ignition.Merge([]byte(config)); err != nil || string(got) != config {
-		t.Errorf("%q, %v", got, err)
-	}
+	check.Equal(t, string(must.Get(ignition.Merge([]byte(config)))(t)), config)
 }
 
 // What is in order apart need not be together: the later content does not have the
@@ -232,9 +206,7 @@ func TestMergeChecksTheResult(t *testing.T) {
 	_, err = ignition.Merge(
 		[]byte(withFile(`"mode":420`)),
 		[]byte(`{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/usr/etc"}]}}`))
-	if err == nil || !strings.Contains(err.Error(), "the merged config:") {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, err, "the merged config:")
 }
 
 func TestMergeRefuses(t *testing.T) {
@@ -254,30 +226,21 @@ func TestCheckerTellsTheSame(t *testing.T) {
 		for _, name := range []string{"first", "second"} {
 			want, wantErr := ignition.Validate(name, []byte(config))
 			got, err := c.Validate(name, []byte(config))
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, want, got, cmpopts.EquateEmpty())
 			if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 				t.Errorf("error %v, want %v", err, wantErr)
 			}
 		}
 	}
 	good, bad := []byte(withFile(`"mode":420`)), []byte(withFile(`"mode":5000`))
-	want, err := ignition.Merge(good, good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(ignition.Merge(good, good))(t)
 	if got, err := c.Merge(good, good); err != nil || !bytes.Equal(want, got) {
 		t.Errorf("merged %s, %v, want %s", got, err, want)
 	}
-	if _, err := c.Merge(good, bad); err == nil || !strings.Contains(err.Error(), "config 2:1:77") {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, check.Err(c.Merge(good, bad)), "config 2:1:77")
 	for i := range 200 {
 		config := withFile(fmt.Sprintf(`"user":{"id":%d}`, i))
-		if _, err := c.Validate("x", []byte(config)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Validate("x", []byte(config)))(t)
 	}
 }
 
@@ -322,9 +285,7 @@ func BenchmarkValidate(b *testing.B) {
 	config := large()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ignition.Validate("x", config); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(ignition.Validate("x", config))(b)
 	}
 }
 
@@ -333,23 +294,17 @@ func BenchmarkCheckerAgain(b *testing.B) {
 	var c ignition.Checker
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Validate("x", config); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(c.Validate("x", config))(b)
 	}
 }
 
 func BenchmarkCheckerMerge(b *testing.B) {
 	config, hostname := large(), []byte(strings.Replace(withFile(`"mode":420,"contents":{"source":"data:,host"}`), "3.2.0", "3.1.0", 1))
 	var c ignition.Checker
-	if _, err := c.Validate("x", config); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(c.Validate("x", config))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Merge(config, hostname); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(c.Merge(config, hostname))(b)
 	}
 }
 
@@ -369,7 +324,5 @@ func TestManyErrors(t *testing.T) {
 	if len(r.Entries) < 300 || len(lines) != 101 || !strings.HasSuffix(lines[100], fmt.Sprintf("some.ign: %d more problems are not shown", len(r.Entries)-100)) {
 		t.Errorf("%d entries in %d lines: %s", len(r.Entries), len(lines), lines[len(lines)-1])
 	}
-	if _, err := ignition.Validate("text.ign", []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "/a", "contents": {"source": "data:,`+strings.Repeat(",", 20_000)+`"}}]}}`)); err != nil {
-		t.Errorf("what stands in texts counts: %v", err)
-	}
+	check.Do(t, check.Err(ignition.Validate("text.ign", []byte(`{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "/a", "contents": {"source": "data:,`+strings.Repeat(",", 20_000)+`"}}]}}`))), "what stands in texts counts")
 }

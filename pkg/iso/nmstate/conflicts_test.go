@@ -4,23 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 func TestConflicts(t *testing.T) {
 	state := func(ip string) *nmstate.State {
-		s, err := nmstate.Parse("net.yaml", []byte("interfaces:\n- name: eth0\n  ipv4: {enabled: true, address: [{ip: "+ip+", prefix-length: 24}]}\n  ipv6: {enabled: true, address: [{ip: 'fe80::1', prefix-length: 64}]}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must.Get(nmstate.Parse("net.yaml", []byte("interfaces:\n- name: eth0\n  ipv4: {enabled: true, address: [{ip: "+ip+", prefix-length: 24}]}\n  ipv6: {enabled: true, address: [{ip: 'fe80::1', prefix-length: 64}]}\n")))(t)
 	}
-	bonded, err := nmstate.Parse("net.yaml", []byte("interfaces:\n- name: bond0\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0, eth1]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bonded := must.Get(nmstate.Parse("net.yaml", []byte("interfaces:\n- name: bond0\n  type: bond\n  link-aggregation: {mode: 1, port: [eth0, eth1]}\n")))(t)
 	mac := func(last string) map[string]string { return map[string]string{"eth0": "52:54:00:00:00:" + last} }
 	file := func(name, content string) []nmstate.Keyfile {
 		return []nmstate.Keyfile{{Name: name, Content: []byte(content)}}
@@ -53,9 +46,7 @@ func TestConflicts(t *testing.T) {
 			for _, err := range nmstate.Conflicts(c.machines) {
 				got = append(got, err.Error())
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -93,9 +84,7 @@ func TestCheckKeyfile(t *testing.T) {
 			if err := nmstate.CheckKeyfile(c.file, []byte(c.content)); err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 			if strings.Contains(got, "hidden") && name != "hidden" {
 				t.Error("a value that may be a secret is in the message")
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -24,10 +25,7 @@ func TestDoubts(t *testing.T) {
 		},
 		"a VLAN within": {"interfaces:\n- {name: eth0, type: ethernet, state: up, mtu: 9000}\n- {name: eth0.5, type: vlan, state: up, mtu: 9000, vlan: {base-iface: eth0, id: 5}}\n", ""},
 	} {
-		state, err := nmstate.Parse("n", []byte(test.text))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		state := must.Get(nmstate.Parse("n", []byte(test.text)))(t, name)
 		found := state.Doubts()
 		switch {
 		case test.want == "" && len(found) > 0, test.want != "" && len(found) != 1:

@@ -8,21 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
 // FuzzParse checks that no document makes a panic, that every problem has a place, and that an accepted document gives
 // the same keyfiles every time, which NetworkManager would not refuse to read.
 func FuzzParse(f *testing.F) {
-	documents, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	documents := must.Get(filepath.Glob("testdata/*.yaml"))(f)
 	for _, path := range documents {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(f)
 		f.Add(data)
 	}
 	f.Add([]byte("interfaces: [{name: a, <<: {type: vlan}, vlan: {id: !!int 1, base-iface: b}}]"))

@@ -4,13 +4,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -26,15 +27,8 @@ func macs() map[string]string {
 
 func keyfiles(t *testing.T, name string, data []byte, macs map[string]string) []nmstate.Keyfile {
 	t.Helper()
-	state, err := nmstate.Parse(name, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := state.Keyfiles(macs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	state := must.Get(nmstate.Parse(name, data))(t)
+	return must.Get(state.Keyfiles(macs))(t)
 }
 
 func TestKeyfilesGolden(t *testing.T) {
@@ -44,27 +38,17 @@ func TestKeyfilesGolden(t *testing.T) {
 	}
 	for _, path := range documents {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(path))(t)
 			var got strings.Builder
 			for _, file := range keyfiles(t, path, data, macs()) {
 				fmt.Fprintf(&got, "### %s\n%s\n", file.Name, file.Content)
-				if err := nmstate.CheckKeyfile(file.Name, file.Content); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, nmstate.CheckKeyfile(file.Name, file.Content))
 			}
 			golden := strings.TrimSuffix(path, ".yaml") + ".keyfiles"
 			if *update {
-				if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, []byte(got.String()), 0o600))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
 				t.Errorf("run with -update if this is meant (-want +got):\n%s", diff)
 			}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestNetworkManagerReadsThem has NetworkManager's own code read every profile,
@@ -17,15 +19,9 @@ func TestNetworkManagerReadsThem(t *testing.T) {
 	if err != nil {
 		t.Skip("nmcli of NetworkManager 1.40 or later is not installed")
 	}
-	documents, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	documents := must.Get(filepath.Glob("testdata/*.yaml"))(t)
 	for _, path := range documents {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		for _, file := range keyfiles(t, path, data, macs()) {
 			t.Run(filepath.Base(path)+"/"+file.Name, func(t *testing.T) {
 				command := exec.CommandContext(t.Context(), nmcli, "--offline", "connection", "modify", "connection.stable-id", "read")

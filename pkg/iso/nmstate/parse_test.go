@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -103,9 +105,7 @@ func TestRefusals(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -113,14 +113,8 @@ func TestRefusals(t *testing.T) {
 // What nmstate shows of a machine is accepted, and reported with its place; so is what belongs to the machine and not
 // to its network.
 func TestIgnored(t *testing.T) {
-	data, err := os.ReadFile("testdata/production.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	state, err := nmstate.Parse("x.yaml", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/production.yaml"))(t)
+	state := must.Get(nmstate.Parse("x.yaml", data))(t)
 	var fields []string
 	for _, p := range state.Ignored() {
 		if p.Line == 0 || p.Message == "" {
@@ -133,9 +127,7 @@ func TestIgnored(t *testing.T) {
 		"interfaces[1].ethtool.ring.rx-max", "interfaces[3].ipv4.address[0].valid-life-time", "interfaces[3].ipv4.address[0].preferred-life-time",
 		"interfaces[4]", "routes.running", "dns-resolver.running",
 	}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, fields)
 }
 
 // TestLimits distinguishes what is wrong from what nmstate accepts and no profile is made of, and leaves out keys of an
@@ -174,9 +166,7 @@ func TestLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.ignored, state.Ignored().Error()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.ignored, state.Ignored().Error())
 		})
 	}
 }
@@ -218,17 +208,12 @@ func TestMACs(t *testing.T) {
 		"contradicted":         {"interfaces:\n- {name: eth0, identifier: mac-address, mac-address: '52:54:00:00:00:09'}\n", map[string]string{"eth0": "52:54:00:00:00:01"}, "x.yaml:2:54: interfaces[0].mac-address: is 52:54:00:00:00:09, but the machine's eth0 has 52:54:00:00:00:01"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state, err := nmstate.Parse("x.yaml", []byte(c.document))
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(nmstate.Parse("x.yaml", []byte(c.document)))(t)
 			got := ""
 			if _, err := state.Keyfiles(c.macs); err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, c.want, got)
 		})
 	}
 }
@@ -236,14 +221,9 @@ func TestMACs(t *testing.T) {
 // The same document on two machines makes profiles of different UUIDs, and the
 // same ones every time.
 func TestUUIDs(t *testing.T) {
-	data, err := os.ReadFile("testdata/bond-vlan.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/bond-vlan.yaml"))(t)
 	one, again := keyfiles(t, "x", data, macs()), keyfiles(t, "x", data, macs())
-	if diff := cmp.Diff(one, again); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, one, again)
 	other := macs()
 	other["eno2"] = "52:54:00:00:01:02"
 	for i, file := range keyfiles(t, "x", data, other) {

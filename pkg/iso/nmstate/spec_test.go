@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -48,13 +49,9 @@ func TestDocumentsOfClusters(t *testing.T) {
 			for _, file := range keyfiles(t, "host", []byte(c.document), macs) {
 				names.WriteString(strings.TrimSuffix(file.Name, ".nmconnection") + " ")
 				all.Write(file.Content)
-				if err := nmstate.CheckKeyfile(file.Name, file.Content); err != nil {
-					t.Error(err)
-				}
+				check.Do(t, nmstate.CheckKeyfile(file.Name, file.Content))
 			}
-			if got := strings.TrimSpace(names.String()); got != c.files {
-				t.Errorf("keyfiles %s, want %s", got, c.files)
-			}
+			check.Equal(t, strings.TrimSpace(names.String()), c.files, "keyfiles")
 			for _, want := range c.want {
 				if !strings.Contains(all.String(), want) {
 					t.Errorf("no %q in\n%s", want, &all)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -28,9 +29,7 @@ func TestTag(t *testing.T) {
 		"patched and restored": with(func(m *overlay.Image) { m.Zero(5, 5); m.OverlayFrom(5, first, 5, 5) }).Tag("a"),
 	}
 	for name, got := range same {
-		if got != tag {
-			t.Errorf("%s: %s, not %s", name, got, tag)
-		}
+		check.Equal(t, got, tag, name)
 	}
 	other := noise(2, 10_000)
 	different := map[string]string{
@@ -61,7 +60,5 @@ func TestTagReadsNothing(t *testing.T) {
 	m.Overlay(50, []byte("patch"))
 	want := m.Tag("a")
 	base.Close()
-	if got := m.Tag("a"); got != want {
-		t.Errorf("%s, not %s", got, want)
-	}
+	check.Equal(t, m.Tag("a"), want)
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -56,9 +56,7 @@ func TestExtents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := overlay.New(base, 100)
 			test.change(m)
-			if diff := cmp.Diff(test.want, m.Extents()); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, m.Extents())
 			var size int64
 			for _, e := range m.Extents() {
 				size += e.Length
@@ -193,9 +191,7 @@ func TestReader(t *testing.T) {
 	m := overlay.New(file(t, content), 700)
 	m.Overlay(100, []byte("patch"))
 	copy(content[100:], "patch")
-	if err := iotest.TestReader(m.Reader(), content); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, iotest.TestReader(m.Reader(), content))
 }
 
 // TestManyReaders reads one image from many goroutines, in every way at once.
@@ -279,13 +275,8 @@ func noise(seed uint64, n int) []byte {
 // file is an open file of the given content.
 func file(tb testing.TB, content []byte) *os.File {
 	tb.Helper()
-	f, err := os.CreateTemp(tb.TempDir(), "base")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := must.Get(os.CreateTemp(tb.TempDir(), "base"))(tb)
 	tb.Cleanup(func() { f.Close() })
-	if _, err := f.Write(content); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(f.Write(content))(tb)
 	return f
 }

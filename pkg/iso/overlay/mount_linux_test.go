@@ -4,22 +4,20 @@ package overlay_test
 
 import (
 	"bytes"
-
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -29,9 +27,7 @@ func TestFullDisk(t *testing.T) {
 	for name, base := range map[string]io.ReaderAt{"file": file(t, content), "memory": bytes.NewReader(content)} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "out.iso")
-			if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte("before"), 0o600))
 			m := overlay.New(base, int64(len(content)))
 			if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("got %v", err)
@@ -41,9 +37,7 @@ func TestFullDisk(t *testing.T) {
 			}
 			onlyFiles(t, dir, "out.iso")
 			var disk unix.Statfs_t
-			if err := unix.Statfs(dir, &disk); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, unix.Statfs(dir, &disk))
 			if used := (disk.Blocks - disk.Bfree) * uint64(disk.Bsize); used > 64<<10 {
 				t.Errorf("%d bytes of the disk are in use", used)
 			}
@@ -65,9 +59,7 @@ func TestOtherFilesystem(t *testing.T) {
 	content := noise(1, 3<<20)
 	m := overlay.New(file(t, content), int64(len(content)))
 	path := filepath.Join(dir, "out")
-	if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.WriteFile(t.Context(), path, overlay.WriteOptions{}))(t)
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
@@ -78,14 +70,9 @@ func TestOtherFilesystem(t *testing.T) {
 func TestReflink(t *testing.T) {
 	dir := xfs(t, 512<<20)
 	content := noise(1, 4<<20)
-	base, err := os.Create(filepath.Join(dir, "base"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.Create(filepath.Join(dir, "base")))(t)
 	defer base.Close()
-	if _, err := base.Write(content); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(base.Write(content))(t)
 	tests := map[string]struct {
 		change func(*overlay.Image)
 		method overlay.Method
@@ -107,10 +94,7 @@ func TestReflink(t *testing.T) {
 			if err != nil || method != test.method {
 				t.Fatalf("%s, %v", method, err)
 			}
-			got, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(os.ReadFile(path))(t)
 			want := make([]byte, m.Size())
 			if _, err := m.ReadAt(want, 0); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d other bytes, error %v", len(got), err)
@@ -134,9 +118,7 @@ func TestPlainFilesystem(t *testing.T) {
 	m := overlay.New(file(t, content), int64(len(content)))
 	path := filepath.Join(dir, "out")
 	for _, o := range []overlay.WriteOptions{{}, {Overwrite: true, Sync: true}} {
-		if _, err := m.WriteFile(t.Context(), path, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(m.WriteFile(t.Context(), path, o))(t)
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%d bytes, %v", len(got), err)
 		}
@@ -182,12 +164,8 @@ func disk(tb testing.TB, size int64, kind string, mkfs ...string) string {
 		tb.Skipf("there is no %s to make a filesystem with", mkfs[0])
 	}
 	disk := filepath.Join(tb.TempDir(), "disk")
-	if err := os.WriteFile(disk, nil, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.Truncate(disk, size); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, os.WriteFile(disk, nil, 0o600))
+	must.Do(tb, os.Truncate(disk, size))
 	if out, err := exec.Command(mkfs[0], append(mkfs[1:], disk)...).CombinedOutput(); err != nil {
 		tb.Skipf("%s: %s", mkfs[0], out)
 	}
@@ -229,9 +207,7 @@ func BenchmarkReflink(b *testing.B) {
 		synced = append(synced, time.Since(start))
 		disk = max(disk, used(b, dir)-before)
 		for i := range images {
-			if err := os.Remove(filepath.Join(dir, fmt.Sprint("out", i))); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, os.Remove(filepath.Join(dir, fmt.Sprint("out", i))))
 		}
 	}
 	b.ReportMetric(milliseconds(median(one)), "ms/one")

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -131,18 +133,10 @@ func startServer(b *testing.B) *server {
 	base := bigBase(b, b.TempDir())
 	child := exec.Command(os.Args[0], "-test.run=^TestBenchmarkServer$")
 	child.Env = append(os.Environ(), "EXTENT_BENCH_BASE="+base.Name())
-	in, err := child.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	in := must.Get(child.StdinPipe())(b)
+	out := must.Get(child.StdoutPipe())(b)
 	child.Stderr = os.Stderr
-	if err := child.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, child.Start())
 	s := &server{pid: child.Process.Pid}
 	b.Cleanup(func() {
 		s.client.CloseIdleConnections()
@@ -151,9 +145,7 @@ func startServer(b *testing.B) *server {
 			b.Error("the server:", err)
 		}
 	})
-	if _, err := fmt.Fscanln(bufio.NewReader(out), &s.plain, &s.ssl); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(fmt.Fscanln(bufio.NewReader(out), &s.plain, &s.ssl))(b)
 	s.client = &http.Client{Transport: &http.Transport{
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // a certificate of the moment
 		MaxIdleConnsPerHost: 8 * machines,
@@ -206,9 +198,7 @@ func (s *server) load(b *testing.B, clients int) {
 	for range clients {
 		group.Go(func() {
 			for machine := range work {
-				if err := s.visit(machine); err != nil {
-					b.Error(err)
-				}
+				check.Do(b, s.visit(machine))
 			}
 		})
 	}
@@ -234,16 +224,10 @@ func (s *server) visit(machine int) error {
 // memory is a line of the server's /proc/PID/status, in megabytes.
 func (s *server) memory(b *testing.B, line string) float64 {
 	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		b.Fatal(err)
-	}
+	status := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid)))(b)
 	for l := range strings.Lines(string(status)) {
 		if fields := strings.Fields(l); fields[0] == line+":" {
-			kilobytes, err := strconv.Atoi(fields[1])
-			if err != nil {
-				b.Fatal(err)
-			}
+			kilobytes := must.Get(strconv.Atoi(fields[1]))(b)
 			return float64(kilobytes) / 1000
 		}
 	}
@@ -257,10 +241,7 @@ func TestBenchmarkServer(t *testing.T) {
 	if path == "" {
 		t.Skip("it serves the benchmarks")
 	}
-	base, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.Open(path))(t)
 	defer base.Close()
 	images := map[string]*overlay.Image{}
 	for i := range machines {
@@ -279,9 +260,7 @@ func TestBenchmarkServer(t *testing.T) {
 	})
 	plain, ssl := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	fmt.Fprintln(os.Stdout, plain.URL, ssl.URL)
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(io.Copy(io.Discard, os.Stdin)))
 	plain.CloseClientConnections()
 	ssl.CloseClientConnections()
 }

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -86,9 +86,7 @@ func TestServe(t *testing.T) {
 				if resp.Header.Get("Accept-Ranges") != "bytes" || resp.Header.Get("Content-Type") != meta.ContentType {
 					t.Error(resp.Header)
 				}
-				if got := resp.Header.Get("Content-Disposition"); got != `attachment; filename=it's.iso` {
-					t.Error(got)
-				}
+				check.Equal(t, resp.Header.Get("Content-Disposition"), `attachment; filename=it's.iso`)
 			}
 			if test.status == 416 && resp.Header.Get("Content-Range") == "" && strings.HasPrefix(name, "behind") {
 				t.Error("the refusal does not say how long the image is")
@@ -117,17 +115,12 @@ func TestServeSeveralRanges(t *testing.T) {
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), params["boundary"])
 	for _, r := range [][2]int{{0, 10}, {39_000, 60_001}, {199_995, 200_000}} {
-		part, err := parts.NextPart()
-		if err != nil {
-			t.Fatal(err)
-		}
+		part := must.Get(parts.NextPart())(t)
 		got, err := io.ReadAll(part)
 		if err != nil || !bytes.Equal(got, want[r[0]:r[1]]) {
 			t.Errorf("%v: %d bytes, %v", r, len(got), err)
 		}
-		if says := part.Header.Get("Content-Range"); says != fmt.Sprintf("bytes %d-%d/200000", r[0], r[1]-1) {
-			t.Error(says)
-		}
+		check.Equal(t, part.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-%d/200000", r[0], r[1]-1))
 	}
 	if n := sent.bytes(); n != 10+21_001+5 {
 		t.Errorf("told of %d bytes", n)
@@ -148,9 +141,7 @@ func TestServeTellsOfProgress(t *testing.T) {
 	request(t, server.URL, "GET", nil)
 	server.Close()
 	want := []stretch{{Offset: 0, Length: 3 << 20}}
-	if diff := cmp.Diff(want, sent.ranges); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, sent.ranges)
 	if sent.most > 1<<20 {
 		t.Errorf("told of %d bytes at once", sent.most)
 	}
@@ -170,18 +161,13 @@ func TestServeEmpty(t *testing.T) {
 func TestServeTruncatedBase(t *testing.T) {
 	base := file(t, noise(1, 3<<20))
 	m := overlay.New(base, 3<<20)
-	if err := base.Truncate(2 << 20); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, base.Truncate(2<<20))
 	failed := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		overlay.Serve(w, r, m, overlay.Meta{Failed: func(err error) { failed <- err }})
 	}))
 	defer server.Close()
-	resp, err := http.Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.Get(server.URL))(t)
 	defer resp.Body.Close()
 	if n, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the client takes %d bytes for all: %v", n, err)
@@ -208,18 +194,10 @@ func TestServeCancelled(t *testing.T) {
 	defer server.Close()
 	for _, ranges := range []string{"", "bytes=0-30000000,30000001-60000000"} {
 		ctx, cancel := context.WithCancel(t.Context())
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil))(t)
 		r.Header.Set("Range", ranges)
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(resp.Body, make([]byte, 100_000)); err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.DefaultClient.Do(r))(t)
+		must.Get(io.ReadFull(resp.Body, make([]byte, 100_000)))(t)
 		cancel()
 		resp.Body.Close()
 		if err := <-failed; err == nil {
@@ -236,18 +214,13 @@ func TestServeSlowClient(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		move := func(int64, int64) {
-			if err := control.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-				t.Error(err)
-			}
+			check.Do(t, control.SetWriteDeadline(time.Now().Add(300*time.Millisecond)))
 		}
 		move(0, 0)
 		overlay.Serve(w, r, m, overlay.Meta{Sent: move, Failed: func(err error) { failed <- err }})
 	}))
 	defer server.Close()
-	slow, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := must.Get(net.Dial("tcp", server.Listener.Addr().String()))(t)
 	defer slow.Close()
 	fmt.Fprintf(slow, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 
@@ -274,10 +247,7 @@ func TestServeElsewhere(t *testing.T) {
 	} {
 		server := httptest.NewUnstartedServer(handler)
 		start(server)
-		resp, err := server.Client().Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(server.Client().Get(server.URL))(t)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !bytes.Equal(body, want) {
@@ -317,22 +287,13 @@ func (c *coverage) bytes() (n int64) {
 // request makes one request and reads all of the answer.
 func request(t *testing.T, url, method string, header map[string]string) (*http.Response, []byte) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, url, nil))(t)
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(r))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(io.ReadAll(resp.Body))(t)
 	return resp, body
 }
 

@@ -10,6 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // How a file is staged: as the filesystem likes it best, or by a private name.
@@ -41,25 +44,16 @@ func TestPublish(t *testing.T) {
 			t.Run(how+"/"+test.name, func(t *testing.T) {
 				dir := t.TempDir()
 				target := filepath.Join(dir, "out")
-				s, err := stage(target)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(stage(target))(t)
 				if test.exists { // since a moment ago
-					if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile(target, []byte("old"), 0o600))
 				}
-				if _, err := s.WriteString("new"); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.WriteString("new"))(t)
 				if err := s.publish(test.overwrite); !errors.Is(err, test.err) {
 					t.Errorf("got %v, want %v", err, test.err)
 				}
 				s.discard()
-				if got, err := os.ReadFile(target); err != nil || string(got) != test.want {
-					t.Errorf("the file holds %q, %v", got, err)
-				}
+				check.Equal(t, string(must.Get(os.ReadFile(target))(t)), test.want, "the file holds")
 				entries, err := os.ReadDir(dir)
 				if err != nil || len(entries) != 1 {
 					t.Errorf("%v, %v", entries, err)
@@ -73,10 +67,7 @@ func TestDiscard(t *testing.T) {
 	for how, stage := range stagings() {
 		t.Run(how, func(t *testing.T) {
 			dir := t.TempDir()
-			s, err := stage(filepath.Join(dir, "out"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(stage(filepath.Join(dir, "out")))(t)
 			s.discard()
 			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 				t.Errorf("%v, %v", entries, err)
@@ -89,10 +80,7 @@ func TestDiscard(t *testing.T) {
 func TestTwoWriters(t *testing.T) {
 	named := stagings()["named"]
 	target := filepath.Join(t.TempDir(), "out")
-	first, err := named(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(named(target))(t)
 	for how, stage := range stagings() {
 		if _, err := stage(target); !errors.Is(err, ErrBusy) {
 			t.Errorf("%s: %v", how, err)
@@ -102,10 +90,7 @@ func TestTwoWriters(t *testing.T) {
 		t.Error("the second took away the first one's file:", err)
 	}
 	first.discard()
-	second, err := named(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(named(target))(t)
 	second.discard()
 }
 
@@ -120,24 +105,14 @@ func TestKilled(t *testing.T) {
 			target := filepath.Join(dir, "out")
 			child := exec.Command(os.Args[0], "-test.run=^TestKilled$")
 			child.Env = append(os.Environ(), "EXTENT_TEST_TARGET="+target, "EXTENT_TEST_HOW="+how)
-			in, err := child.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := must.Get(child.StdinPipe())(t)
 			defer in.Close()
-			out, err := child.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(child.StdoutPipe())(t)
+			must.Do(t, child.Start())
 			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "writing\n" {
 				t.Fatalf("%q, %v", line, err)
 			}
-			if err := child.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, child.Process.Kill())
 			if err := child.Wait(); err == nil {
 				t.Error("the process ended by itself")
 			}
@@ -146,9 +121,7 @@ func TestKilled(t *testing.T) {
 				t.Errorf("there is half a file: %v", err)
 			}
 			content := []byte("whole")
-			if _, err := Bytes(content).WriteFile(t.Context(), target, WriteOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Bytes(content).WriteFile(t.Context(), target, WriteOptions{}))(t)
 			if got, err := os.ReadFile(target); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -161,13 +134,8 @@ func TestKilled(t *testing.T) {
 
 // writeUntilKilled is the process that TestKilled kills.
 func writeUntilKilled(t *testing.T, target string) {
-	s, err := stagings()[os.Getenv("EXTENT_TEST_HOW")](target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.WriteString("half"); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(stagings()[os.Getenv("EXTENT_TEST_HOW")](target))(t)
+	must.Get(s.WriteString("half"))(t)
 	os.Stdout.WriteString("writing\n")
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // until the other process has ended
 		t.Fatal(err)
@@ -183,7 +151,5 @@ func TestPrivateNameIsShort(t *testing.T) {
 	if privateName("a/one") == privateName("a/two") {
 		t.Error("two files share a private name")
 	}
-	if got := filepath.Dir(privateName("a/one")); got != "a" {
-		t.Errorf("it is in %s", got)
-	}
+	check.Equal(t, filepath.Dir(privateName("a/one")), "a", "it is in")
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -49,9 +50,7 @@ func BenchmarkWriteFile(b *testing.B) {
 		for range 5 {
 			for name, way := range ways {
 				times[name] = append(times[name], timed(b, way))
-				if err := os.Remove(out); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, os.Remove(out))
 			}
 		}
 	}
@@ -95,28 +94,17 @@ func patch(m *overlay.Image, archive, kargs []byte) *overlay.Image {
 // bigBase is a file of 1 GiB without holes, on the disk already.
 func bigBase(b *testing.B, dir string) *os.File {
 	b.Helper()
-	f, err := os.Create(filepath.Join(dir, "base.iso"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, "base.iso")))(b)
 	b.Cleanup(func() { f.Close() })
 	random := rand.NewChaCha8([32]byte{1})
 	w := bufio.NewWriterSize(f, 1<<20)
 	block := make([]byte, 1<<20)
 	for range gibibyte / len(block) {
-		if _, err := random.Read(block); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := w.Write(block); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(random.Read(block))(b)
+		must.Get(w.Write(block))(b)
 	}
-	if err := w.Flush(); err != nil {
-		b.Fatal(err)
-	}
-	if err := f.Sync(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, w.Flush())
+	must.Do(b, f.Sync())
 	return f
 }
 
@@ -160,9 +148,7 @@ func used(b *testing.B, dir string) float64 {
 	b.Helper()
 	unix.Sync()
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Statfs(dir, &fs))
 	return float64(fs.Blocks-fs.Bfree) * float64(fs.Bsize)
 }
 

@@ -3,12 +3,10 @@ package overlay_test
 import (
 	"bytes"
 	"errors"
-
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -24,38 +23,24 @@ func TestHoles(t *testing.T) {
 	const size = 5 << 30
 	base := file(t, nil)
 	for _, at := range []int64{0, 1 << 30, 5<<30 - 4096} {
-		if _, err := base.WriteAt(noise(uint64(at), 4096), at); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(base.WriteAt(noise(uint64(at), 4096), at))(t)
 	}
 	m := overlay.New(base, size)
 	m.Overlay(4<<30+100, []byte("beyond 32 bits"))
 	m.Zero(1<<20, 1<<20)
 	m.Overlay(3<<30, make([]byte, 1<<20))
 	path := filepath.Join(t.TempDir(), "out")
-	if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.WriteFile(t.Context(), path, overlay.WriteOptions{}))(t)
+	out := must.Get(os.Open(path))(t)
 	defer out.Close()
-	info, err := out.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(out.Stat())(t)
 	if used := info.Sys().(*syscall.Stat_t).Blocks * 512; info.Size() != size || used > 1<<20 {
 		t.Errorf("%d bytes take %d of the disk", info.Size(), used)
 	}
 	for _, at := range []int64{0, 1 << 30, 4 << 30, size - 4096} {
 		got, want := make([]byte, 4096), make([]byte, 4096)
-		if _, err := out.ReadAt(got, at); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.ReadAt(want, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(out.ReadAt(got, at))(t)
+		must.Get(m.ReadAt(want, at))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("other bytes at %d", at)
 		}
@@ -66,12 +51,8 @@ func TestHoles(t *testing.T) {
 func TestReplacedBase(t *testing.T) {
 	content := noise(1, 100_000)
 	base := file(t, content)
-	if err := os.Remove(base.Name()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(base.Name(), noise(2, 100_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(base.Name()))
+	must.Do(t, os.WriteFile(base.Name(), noise(2, 100_000), 0o600))
 	var got bytes.Buffer
 	if _, err := overlay.New(base, 100_000).WriteRange(&got, 0, 100_000); err != nil || !bytes.Equal(got.Bytes(), content) {
 		t.Errorf("other bytes: %v", err)
@@ -92,9 +73,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 		request(t, server.URL, "GET", map[string]string{"Range": "bytes=5-9,100000-300000"})
 		path := filepath.Join(t.TempDir(), "out")
 		for range 2 {
-			if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}))(t)
 		}
 		if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{}); !errors.Is(err, fs.ErrExist) {
 			t.Fatal(err)
@@ -121,10 +100,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 // openBelow lists the files below a folder that this process has open.
 func openBelow(t *testing.T, folder string) (open []string) {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir("/proc/self/fd"))(t)
 	for _, e := range entries {
 		path, err := os.Readlink("/proc/self/fd/" + e.Name())
 		if err == nil && strings.HasPrefix(path, folder) {

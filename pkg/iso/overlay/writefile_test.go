@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -18,9 +20,7 @@ import (
 func checkFile(t *testing.T, p *pair) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out")
-	if _, err := p.image.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.image.WriteFile(t.Context(), path, overlay.WriteOptions{}))(t)
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, p.want) {
 		t.Fatalf("the file of %v holds other bytes: %v", p.image.Extents(), err)
@@ -44,17 +44,11 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.iso")
 	var done, total int64
-	_, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{Sync: true, Progress: func(d, t int64) { done, total = d, t }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.WriteFile(t.Context(), path, overlay.WriteOptions{Sync: true, Progress: func(d, t int64) { done, total = d, t }}))(t)
 	if done != m.Size() || total != m.Size() {
 		t.Errorf("progress ends at %d of %d", done, total)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("mode %s", info.Mode())
 	}
@@ -62,9 +56,7 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	m.Overlay(100, []byte("again"))
-	if _, err := m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true, Mode: 0o640}); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, check.Err(m.WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true, Mode: 0o640})))
 	if got, err := os.ReadFile(path); err != nil || string(got[100:105]) != "again" {
 		t.Errorf("overwritten: %q, %v", got[100:105], err)
 	}
@@ -118,27 +110,19 @@ func TestRefusedTargets(t *testing.T) {
 func TestSymbolicLinkIsFollowed(t *testing.T) {
 	dir := t.TempDir()
 	real, path := filepath.Join(dir, "real"), filepath.Join(dir, "link")
-	if err := os.WriteFile(real, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(real, []byte("before"), 0o600))
 	if err := os.Symlink("real", path); err != nil {
 		t.Skipf("this file system makes no such links: %v", err)
 	}
-	if _, err := overlay.Bytes([]byte("after")).WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(real); err != nil || string(got) != "after" {
-		t.Errorf("%q, %v", got, err)
-	}
+	must.Get(overlay.Bytes([]byte("after")).WriteFile(t.Context(), path, overlay.WriteOptions{Overwrite: true}))(t)
+	check.Equal(t, string(must.Get(os.ReadFile(real))(t)), "after")
 	onlyFiles(t, dir, "real", "link")
 }
 
 func TestCancelledWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
-	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("before"), 0o600))
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m := overlay.New(bytes.NewReader(noise(1, 5<<20)), 5<<20)
@@ -146,9 +130,7 @@ func TestCancelledWrite(t *testing.T) {
 	if !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "before" {
-		t.Errorf("the file that was there holds %q, %v", got, err)
-	}
+	check.Equal(t, string(must.Get(os.ReadFile(path))(t)), "before", "the file that was there holds")
 	onlyFiles(t, dir, "out")
 }
 
@@ -159,10 +141,7 @@ func onlyFiles(t *testing.T, dir string, names ...string) {
 	for _, name := range names {
 		want[name] = true
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !want[e.Name()] {
 			t.Errorf("%s is left", e.Name())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -66,9 +67,7 @@ func TestFetchedFromTheNetwork(t *testing.T) {
 	ask(s, "GET", s.URL("m-0", serve.Kernel))
 	ask(s, "GET", s.URL("m-0", serve.Rootfs), "Range", "bytes=0-49")
 	want := serve.Fetch{Requests: 2, Bytes: 150, Size: 1000, First: clk.Now(), Last: clk.Now()}
-	if diff := cmp.Diff(want, s.Fetched("m-0")); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, s.Fetched("m-0"))
 }
 
 func TestUseKeepsFromExpiring(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
 
@@ -24,23 +25,16 @@ func (s *stands) Now() time.Time { return s.now }
 // after it was promised.
 func TestSharedOutlivesHosts(t *testing.T) {
 	clk := &stands{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
-	s, err := New(Config{Key: []byte("0123456789abcdef"), Clock: clk, Expire: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Config{Key: []byte("0123456789abcdef"), Clock: clk, Expire: time.Hour}))(t)
 	image := overlay.Bytes([]byte("image"))
-	if err := s.SetRootfs("base", File{Image: image}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetRootfs("base", File{Image: image}))
 	there := func() bool {
 		s.expire()
 		_, f := s.lookup(s.RootfsURL("base"))
 		return f != nil
 	}
 	clk.now = clk.now.Add(50 * time.Minute)
-	if err := s.Set("m-0", File{Kind: ISO, Image: image}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Set("m-0", File{Kind: ISO, Image: image}))
 	clk.now = clk.now.Add(50 * time.Minute)
 	if !there() {
 		t.Error("the root filesystem is gone before the host")

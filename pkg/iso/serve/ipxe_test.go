@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -23,9 +25,7 @@ func netboot(t *testing.T, c serve.Config) *serve.Server {
 		serve.File{Kind: serve.IPXE, Script: func(kernel, initrd, rootfs string) string {
 			return fmt.Sprintf("#!ipxe\nkernel %s coreos.live.rootfs_url=%s\ninitrd %s\nboot\n", kernel, rootfs, initrd)
 		}})
-	if err := s.SetMACs("m-0", "52:54:00:00:00:0A", "52-54-00-00-00-0b"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetMACs("m-0", "52:54:00:00:00:0A", "52-54-00-00-00-0b"))
 	return s
 }
 
@@ -77,20 +77,12 @@ func TestMACsAreChecked(t *testing.T) {
 		"52:54:00":          "not a MAC address",
 		"52:54:00:00:00:zz": "not a MAC address",
 	} {
-		if err := s.SetMACs("m-1", mac); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v", mac, err)
-		}
+		check.Says(t, s.SetMACs("m-1", mac), want, mac)
 	}
-	if err := s.SetMACs("m-2", "52:54:00:00:00:0c"); err == nil || !strings.Contains(err.Error(), "m-2") {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, s.SetMACs("m-2", "52:54:00:00:00:0c"), "m-2")
 	// A host gives up those that it is not given again.
-	if err := s.SetMACs("m-0", "52:54:00:00:00:0c"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetMACs("m-1", "52:54:00:00:00:0a"); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, s.SetMACs("m-0", "52:54:00:00:00:0c"))
+	check.Do(t, s.SetMACs("m-1", "52:54:00:00:00:0a"))
 }
 
 // TestMACsCannotBeTried tries addresses, as an attacker would who knows a vendor's prefix.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
 
@@ -52,9 +53,7 @@ func TestBadKeysAreRefused(t *testing.T) {
 		"truncated": {"", 0o600, "remove it to get a new key"},
 	} {
 		path := filepath.Join(t.TempDir(), "media.key")
-		if err := os.WriteFile(path, []byte(test.content), test.mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(test.content), test.mode))
 		_, err := serve.LoadKey(path)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v", name, err)

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -34,10 +36,7 @@ type running struct {
 // run starts a server; the test's end stops it.
 func run(t *testing.T, c serve.Config, wrap func(net.Listener) net.Listener) *running {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(t.Context())
 	r := &running{
 		Server: newServer(t, c), addr: l.Addr().String(), url: "http://" + l.Addr().String(),
@@ -135,10 +134,7 @@ func TestHTTPS(t *testing.T) {
 	}
 	req, _ := http.NewRequestWithContext(t.Context(), "GET", "https://"+r.addr+r.URL("m-0", serve.ISO), nil)
 	req.Header.Set("Range", "bytes=1000-65535")
-	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(c.Do(req))(t)
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(got, content[1000:65536]) {
 		t.Errorf("%d bytes: %v", len(got), err)
@@ -161,21 +157,13 @@ const smallBuffer = 128 << 10
 // the header of the answer.
 func begin(t *testing.T, r *running, host string) (net.Conn, *bufio.Reader) {
 	t.Helper()
-	conn, err := net.Dial("tcp", r.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", r.addr))(t)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.(*net.TCPConn).SetReadBuffer(smallBuffer); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.(*net.TCPConn).SetReadBuffer(smallBuffer))
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", r.URL(host, serve.ISO))
 	in := bufio.NewReaderSize(conn, 4096)
 	for {
-		line, err := in.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(in.ReadString('\n'))(t)
 		if line == "\r\n" {
 			return conn, in
 		}
@@ -227,18 +215,13 @@ func TestSlowClientIsServed(t *testing.T) {
 // within bounds how long a connection is read from.
 func within(t *testing.T, conn net.Conn, d time.Duration) {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(d)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.SetReadDeadline(time.Now().Add(d)))
 }
 
 func TestHeaderThatNeverEndsIsGivenUp(t *testing.T) {
 	r := run(t, serve.Config{HeaderTimeout: 50 * time.Millisecond}, nil)
 	for _, begun := range []string{"", "GET /i/", "GET / HTTP/1.1\r\nX: "} {
-		conn, err := net.Dial("tcp", r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", r.addr))(t)
 		fmt.Fprint(conn, begun)
 		within(t, conn, 10*time.Second)
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -259,15 +242,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 			// Two that read, and one that is idle: a fourth takes the place of the idle.
 			begin(t, r, "m-0")
 			begin(t, r, "m-0")
-			idle, err := net.Dial("tcp", r.addr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			idle := must.Get(net.Dial("tcp", r.addr))(t)
 			defer idle.Close()
 			fmt.Fprint(idle, "HEAD /i/x.iso HTTP/1.1\r\nHost: x\r\n\r\n")
-			if _, err := http.ReadResponse(bufio.NewReader(idle), &http.Request{Method: "HEAD"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(http.ReadResponse(bufio.NewReader(idle), &http.Request{Method: "HEAD"}))(t)
 			eventually(t, "the connection is idle", func() bool {
 				return strings.Contains(ask(r, "GET", "/metrics").Body.String(), "oaictl_media_connections_idle 1\n")
 			})
@@ -277,10 +255,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 				t.Errorf("the idle connection: %v", err)
 			}
 			// All read now: a fifth is refused.
-			fifth, err := net.Dial("tcp", r.addr)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fifth := must.Get(net.Dial("tcp", r.addr))(t)
 			defer fifth.Close()
 			within(t, fifth, 10*time.Second)
 			if n, err := fifth.Read(make([]byte, 1)); n > 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -328,14 +303,9 @@ func TestTransferEndsWithinItsGrace(t *testing.T) {
 }
 
 func TestListenerThatFails(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close()
-	if err := newServer(t, serve.Config{}).Serve(t.Context(), l); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
-		t.Errorf("error %v", err)
-	}
+	check.Says(t, newServer(t, serve.Config{}).Serve(t.Context(), l), l.Addr().String())
 }
 
 // TestImageReplacedWhileItIsRead sends the rest of what was begun, and counts

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	live "github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -15,15 +16,9 @@ import (
 // files, which lie beside it.
 func TestWhatInsNamesIsServed(t *testing.T) {
 	layout, _ := isotest.ByName("s390x-2023-07")
-	base, err := live.Open(isotest.Make(t, layout))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(live.Open(isotest.Make(t, layout)))(t)
 	defer base.Close()
-	n, err := base.Netboot(live.Customization{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(base.Netboot(live.Customization{}))(t)
 	s := newServer(t, serve.Config{})
 	set(t, s, "m-0",
 		serve.File{Kind: serve.Kernel, Image: n.Kernel},

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -24,30 +25,16 @@ const benchSize = 256 << 20
 // library's file server, which uses sendfile.
 func benchURLs(b *testing.B) map[string]string {
 	path := filepath.Join(b.TempDir(), "base.iso")
-	out, err := os.Create(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := io.CopyN(out, rand.NewChaCha8([32]byte{}), benchSize); err != nil {
-		b.Fatal(err)
-	}
+	out := must.Get(os.Create(path))(b)
+	must.Get(io.CopyN(out, rand.NewChaCha8([32]byte{}), benchSize))(b)
 	b.Cleanup(func() { out.Close() })
 	image := overlay.New(out, benchSize)
 	image.Overlay(benchSize/2, make([]byte, 20<<10))
-	media, err := serve.New(serve.Config{Key: key(1)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := media.Set("m-0", serve.File{Kind: serve.ISO, Image: image}); err != nil {
-		b.Fatal(err)
-	}
+	media := must.Get(serve.New(serve.Config{Key: key(1)}))(b)
+	must.Do(b, media.Set("m-0", serve.File{Kind: serve.ISO, Image: image}))
 	plain := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, path) })
 	listen := func() net.Listener {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			b.Fatal(err)
-		}
-		return l
+		return must.Get(net.Listen("tcp", "127.0.0.1:0"))(b)
 	}
 	a, c := listen(), listen()
 	server := &http.Server{Handler: plain}
@@ -96,31 +83,18 @@ func compare(b *testing.B, size int64, span func() string) {
 // reports by how much the process grew: clients and server together.
 func BenchmarkMachines(b *testing.B) {
 	const machines, clients, size = 50, 8, 64 << 20
-	f, err := os.Create(filepath.Join(b.TempDir(), "base.iso"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(b.TempDir(), "base.iso")))(b)
 	defer f.Close()
-	if _, err := io.CopyN(f, rand.NewChaCha8([32]byte{}), size); err != nil {
-		b.Fatal(err)
-	}
-	media, err := serve.New(serve.Config{Key: key(1)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Get(io.CopyN(f, rand.NewChaCha8([32]byte{}), size))(b)
+	media := must.Get(serve.New(serve.Config{Key: key(1)}))(b)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(b)
 	go func() { _ = media.Serve(b.Context(), l) }()
 	debug.FreeOSMemory()
 	before, most := resident(b), int64(0)
 	for i := range machines {
 		image := overlay.New(f, size)
 		image.Overlay(size/2, make([]byte, 20<<10))
-		if err := media.Set(fmt.Sprint("m-", i), serve.File{Kind: serve.ISO, Image: image}); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, media.Set(fmt.Sprint("m-", i), serve.File{Kind: serve.ISO, Image: image}))
 	}
 	b.SetBytes(machines * size)
 	for b.Loop() {
@@ -146,27 +120,17 @@ func resident(b *testing.B) int64 {
 		return 0
 	}
 	var total, all, shared int64
-	if _, err := fmt.Sscan(string(data), &total, &all, &shared); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(data), &total, &all, &shared))(b)
 	return (all - shared) * int64(os.Getpagesize())
 }
 
 // drain reads an answer away through a large buffer.
 func drain(b *testing.B, url, span string) {
-	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(b.Context(), http.MethodGet, url, nil))(b)
 	if span != "" {
 		req.Header.Set("Range", span)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		b.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(b)
 	defer resp.Body.Close()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, resp.Body, make([]byte, 256<<10)); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(io.CopyBuffer(struct{ io.Writer }{io.Discard}, resp.Body, make([]byte, 256<<10)))(b)
 }

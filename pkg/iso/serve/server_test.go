@@ -18,7 +18,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
 )
@@ -54,11 +56,7 @@ func newServer(t *testing.T, c serve.Config) *serve.Server {
 	if c.Key == nil {
 		c.Key = key(1)
 	}
-	s, err := serve.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(serve.New(c))(t)
 }
 
 func random(n int, seed byte) []byte {
@@ -71,13 +69,8 @@ func random(n int, seed byte) []byte {
 func base(t *testing.T, content []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "base.iso")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o600))
+	f := must.Get(os.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -95,9 +88,7 @@ func iso(image *overlay.Image) serve.File {
 
 func set(t *testing.T, s *serve.Server, host string, files ...serve.File) {
 	t.Helper()
-	if err := s.Set(host, files...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Set(host, files...))
 }
 
 // ask makes a request of the handler, without a network.
@@ -144,9 +135,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"not an http or https URL":   {Key: key(1), URL: "ftp://h"},
 		`"192.0.2.1:8080" is not an`: {Key: key(1), URL: "192.0.2.1:8080"},
 	} {
-		if _, err := serve.New(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		check.Says(t, check.Err(serve.New(c)), want)
 	}
 	s := newServer(t, serve.Config{})
 	text := serve.File{Kind: serve.ISO, Image: overlay.Bytes([]byte("x"))}
@@ -228,13 +217,9 @@ func TestNothingIsTold(t *testing.T) {
 	clk.pass(2 * time.Hour)
 	set(t, s, "m-0", iso(image))
 	set(t, s, "withdrawn", iso(image), serve.File{Kind: serve.IPXE, Image: image})
-	if err := s.SetMACs("withdrawn", "52:54:00:00:00:01"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetMACs("withdrawn", "52:54:00:00:00:01"))
 	s.Withdraw("withdrawn")
-	if err := s.SetRootfs("base", serve.File{Image: image}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetRootfs("base", serve.File{Image: image}))
 	here := s.URL("m-0", serve.ISO)
 	id := strings.TrimSuffix(strings.TrimPrefix(here, "/i/"), ".iso")
 	shared := strings.TrimSuffix(strings.TrimPrefix(s.RootfsURL("base"), "/rootfs/"), ".img")
@@ -338,9 +323,7 @@ func TestPreparedContentIsThereAtOnce(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	fail = false
-	if err := s.Prepare(t.Context(), "m-0"); err != nil {
-		t.Error(err)
-	}
+	check.Do(t, s.Prepare(t.Context(), "m-0"))
 	if got := ask(s, "GET", s.URL("m-0", serve.ISO)); got.Body.String() != "image" {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
@@ -349,14 +332,7 @@ func TestPreparedContentIsThereAtOnce(t *testing.T) {
 // readAll reads a response over the network.
 func readAll(t *testing.T, client *http.Client, url string) []byte {
 	t.Helper()
-	resp, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(client.Get(url))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
+	return must.Get(io.ReadAll(resp.Body))(t)
 }

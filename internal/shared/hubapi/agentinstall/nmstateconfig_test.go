@@ -3,6 +3,9 @@ package agentinstall
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestNetworkKeepsNumbers(t *testing.T) {
@@ -14,16 +17,9 @@ func TestNetworkKeepsNumbers(t *testing.T) {
 	}
 	for _, want := range tests {
 		var network Network
-		if err := json.Unmarshal([]byte(want), &network); err != nil {
-			t.Fatal(err)
-		}
-		got, err := json.Marshal(network)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(got) != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		must.Do(t, json.Unmarshal([]byte(want), &network))
+		got := must.Get(json.Marshal(network))(t)
+		check.Equal(t, string(got), want, got)
 		if list, ok := network["interfaces"].([]any); ok {
 			if mtu, ok := list[0].(map[string]any)["mtu"]; ok && mtu != int64(9000) {
 				t.Errorf("the MTU is %T", mtu)
@@ -41,8 +37,6 @@ func FuzzNetwork(f *testing.F) {
 		if err := json.Unmarshal([]byte(text), &network); err != nil {
 			return
 		}
-		if _, err := json.Marshal(network); err != nil {
-			t.Errorf("read, but not written: %v", err)
-		}
+		check.Do(t, check.Err(json.Marshal(network)), "read, but not written")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -176,9 +177,7 @@ func TestCauses(t *testing.T) {
 				}
 				got = append(got, fmt.Sprintf("%s%s %s %s: %s", passes, c.Of(), c.Condition, c.Reason, c.Message))
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, got)
 		})
 	}
 }
@@ -194,9 +193,7 @@ func TestLook(t *testing.T) {
 		{"kubectl -n lab describe agentmachine.capi-provider.agent-install.openshift.io w-1-x", "unless it is needed: kubectl -n lab annotate agentmachine.capi-provider.agent-install.openshift.io w-1-x cluster.x-k8s.io/paused-"},
 		{"kubectl -n lab describe machine.cluster.x-k8s.io w-1", ""},
 	} {
-		if got := [2]string{causes[i].Look.String(), causes[i].Remedy.String()}; got != want {
-			t.Errorf("%q", got)
-		}
+		check.Equal(t, [2]string{causes[i].Look.String(), causes[i].Remedy.String()}, want)
 	}
 }
 
@@ -245,9 +242,7 @@ func TestHostOfMachine(t *testing.T) {
 		if m.Host != nil {
 			got = m.Host.ID
 		}
-		if got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+		check.Equal(t, got, test.want, name)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -114,10 +115,7 @@ func attacks(t *testing.T) map[string]attack {
 // TestAttacks: of hostile requests, each made in the place of a kubelet's or beside it, none is approved.
 func TestAttacks(t *testing.T) {
 	key, kinds := newKey(t), 0
-	cheap, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cheap := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	known := cluster()
 	known.Nodes = append(known.Nodes, csr.Node{Name: "w-2", Created: rebooted().Add(1e9), Addresses: addrs("10.0.0.12")})
 	genuine := servingRequest("csr-genuine", "w-2", encode(t, newKey(t), template("system:node:w-2", []string{"w-2"}, "10.0.0.12")))

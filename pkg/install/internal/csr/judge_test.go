@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -141,12 +143,8 @@ func (r row) check(t *testing.T, w *world, kind model.RequestKind) {
 	for _, address := range v.Addresses {
 		addresses = append(addresses, address.String())
 	}
-	if got := strings.Join(addresses, ","); got != r.address {
-		t.Errorf("addresses in question: %q", got)
-	}
-	if !strings.Contains(v.Message, r.says) {
-		t.Errorf("the message does not say %q: %s", r.says, v.Message)
-	}
+	check.Equal(t, strings.Join(addresses, ","), r.address, "addresses in question")
+	check.Contains(t, v.Message, r.says, "the message does not say")
 }
 
 func answeredRows() []row {
@@ -332,10 +330,7 @@ func TestReasons(t *testing.T) {
 // reasons are the constants Reason… of the package.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0))(t)
 	found := map[string]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

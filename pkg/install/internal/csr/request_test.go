@@ -19,6 +19,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -35,11 +36,7 @@ func bootstrapperGroups() []string {
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	return must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 // kept makes the key of a kind once, since RSA keys take their time.
@@ -63,10 +60,7 @@ func armour(der []byte) []byte {
 // encode makes a request by Go's own API, as a kubelet does.
 func encode(t testing.TB, key crypto.Signer, template x509.CertificateRequest) []byte {
 	t.Helper()
-	der, err := x509.CreateCertificateRequest(rand.Reader, &template, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificateRequest(rand.Reader, &template, key))(t)
 	return armour(der)
 }
 
@@ -98,16 +92,10 @@ type byHand struct {
 
 func (b byHand) encode(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	t.Helper()
-	public, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must.Get(x509.MarshalPKIXPublicKey(key.Public()))(t)
 	signed := tlv(0x30, tlv(0x02, []byte{byte(b.version)}), b.subject, public, tlv(0xa0, b.attributes...))
 	digest := sha256.Sum256(signed)
-	signature, err := ecdsa.SignASN1(rand.Reader, key, digest[:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := must.Get(ecdsa.SignASN1(rand.Reader, key, digest[:]))(t)
 	withSHA256 := tlv(0x30, []byte{0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02})
 	return armour(append(tlv(0x30, signed, withSHA256, tlv(0x03, []byte{0}, signature)), b.more...))
 }

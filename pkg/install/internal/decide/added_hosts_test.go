@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -68,9 +70,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 			var plan model.Plan
 			for range 5 { // images are made in between
 				plan = w.Decide()
-				if err := decidetest.WellFormed(plan); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, decidetest.WellFormed(plan))
 				for _, a := range plan.Actions {
 					if a.Kind == model.InstallHost || a.Kind == model.UpdateHost {
 						t.Errorf("%s of %s", a.Kind, a.Name)
@@ -89,9 +89,7 @@ func TestControlPlaneIsNotInstalledAgain(t *testing.T) {
 			for _, wait := range plan.Waits {
 				done = append(done, strings.TrimPrefix(string(wait.Scope), "host/"))
 			}
-			if got := strings.Join(alone, " "); got != test.alone {
-				t.Errorf("left alone: %q, want %q", got, test.alone)
-			}
+			check.Equal(t, strings.Join(alone, " "), test.alone, "left alone")
 			if got := strings.Join(done, " "); got != test.wanted {
 				t.Errorf("waits for %q, want %q: %+v", got, test.wanted, plan.Waits)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -117,9 +119,7 @@ func TestAddNodesStates(t *testing.T) {
 			w := addingWorld(t)
 			test.change(w, w.Host("host-worker-1"))
 			plan := w.Decide()
-			if err := decidetest.WellFormed(plan); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decidetest.WellFormed(plan))
 			if plan.Verdict != test.verdict || strings.Join(decidetest.Keys(plan.Actions), " ") != test.action {
 				t.Errorf("%s, actions %v; want %s, %q: %+v", plan.Verdict, decidetest.Keys(plan.Actions), test.verdict, test.action, plan)
 			}
@@ -129,9 +129,7 @@ func TestAddNodesStates(t *testing.T) {
 			if test.reason != "" && !decidetest.HasReason(plan, test.reason) {
 				t.Errorf("blockers %+v; want %s", plan.Blockers, test.reason)
 			}
-			if !strings.Contains(plan.Message, test.message) {
-				t.Errorf("message %q; want %q", plan.Message, test.message)
-			}
+			check.Contains(t, plan.Message, test.message, "message")
 		})
 	}
 }

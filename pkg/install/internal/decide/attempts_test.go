@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -125,14 +126,9 @@ func TestOneLookNamesWhatALoopNames(t *testing.T) {
 		for _, b := range single.Blockers {
 			named[b.Reason]++
 		}
-		text, err := json.Marshal(memory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(memory))(t)
 		var kept model.Memory
-		if err := json.Unmarshal(text, &kept); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &kept))
 		if diff := cmp.Diff(fmt.Sprintf("%+v", long),
 			fmt.Sprintf("%+v", decide.Decide(r.Desired, observed, kept, observed.At))); diff != "" {
 			t.Fatalf("seed %d, kept as JSON:\n%s", seed, diff)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -77,14 +79,10 @@ func TestBootSteps(t *testing.T) {
 				t.Errorf("%s: scope %s, destructive %v", a.Kind, a.Scope, a.Destructive)
 			}
 			steps = append(steps, string(a.Kind))
-			if err := r.Tell(a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Tell(a))
 		}
 	}
-	if got := strings.Join(steps, " "); got != "InsertMedia SetBootOnce PowerOn" {
-		t.Errorf("steps: %s", got)
-	}
+	check.Equal(t, strings.Join(steps, " "), "InsertMedia SetBootOnce PowerOn", "steps")
 	plan, _, _ := r.Plan()
 	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine ||
 		!strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
@@ -228,9 +226,7 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 			if test.waits != "" {
 				has("waits", waits, test.waits)
 			}
-			if action != test.action {
-				t.Errorf("action %q, not %q", action, test.action)
-			}
+			check.Equal(t, action, test.action, "action")
 		})
 	}
 }
@@ -332,9 +328,7 @@ func TestEndEjects(t *testing.T) {
 		x := r.Boxes["cp-0"]
 		x.Power, x.Media, x.Once = model.PowerIsOn, decidetest.ImageOf("cp-0"), true
 		r.Observed.Cluster.State = state
-		if err := r.Settle(); err != nil {
-			t.Fatalf("%s: %v", state, err)
-		}
+		must.Do(t, r.Settle(), state)
 		if x.Media != "" || x.Once {
 			t.Errorf("%s: %+v", state, *x)
 		}

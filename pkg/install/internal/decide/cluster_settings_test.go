@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -288,10 +289,7 @@ func TestEveryOwnedFieldIsSent(t *testing.T) {
 	}
 	written := map[model.Setting]bool{}
 	for _, ntp := range []string{"ntp: [ntp.example.com]", "defaults: {ntp: [ntp.example.com]}"} { // one or the other
-		c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(strings.Replace(everything, "NTP", ntp, 1)), env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(strings.Replace(everything, "NTP", ntp, 1)), env))(t)
 		w := decidetest.NewWorld(&model.Desired{Spec: c})
 		w.Live(t, 10)
 		if w.Count(model.StartInstall) != 1 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -176,10 +177,7 @@ func TestPlansHoldNoSecrets(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: c, Options: model.Options{ResendSecrets: true}})
 	for range 30 {
 		plan := w.Decide()
-		asJSON, err := json.Marshal(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		asJSON := must.Get(json.Marshal(plan))(t)
 		for form, text := range map[string]string{"%v": fmt.Sprintf("%v", plan), "%+v": fmt.Sprintf("%+v", plan),
 			"%#v": fmt.Sprintf("%#v", plan), "JSON": string(asJSON)} {
 			if strings.Contains(text, "hunter2") {
@@ -221,23 +219,12 @@ type walk struct {
 
 func readWalk(t *testing.T, path string) (walk, *spec.Cluster) {
 	t.Helper()
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer func() { _ = file.Close() }()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := must.Get(gzip.NewReader(file))(t)
 	var w walk
-	if err := json.NewDecoder(unzipped).Decode(&w); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := spec.Load(t.Context(), filepath.Join("..", "..", "..", "..", "examples", w.Example, "cluster.yaml"), spec.OSEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(unzipped).Decode(&w))
+	cluster := must.Get(spec.Load(t.Context(), filepath.Join("..", "..", "..", "..", "examples", w.Example, "cluster.yaml"), spec.OSEnv()))(t)
 	return w, cluster
 }
 

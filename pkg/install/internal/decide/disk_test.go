@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -59,10 +61,7 @@ func TestResolveDisk(t *testing.T) {
 }
 
 func TestResolveKeep(t *testing.T) {
-	ids, err := resolveKeep([]string{"/dev/sdb", "/dev/disk/by-id/wwn-0x5000a"}, disks())
-	if err != nil || !slices.Equal(ids, []string{"id-a", "id-b"}) {
-		t.Errorf("ids %v (%v)", ids, err)
-	}
+	check.Slice(t, must.Get(resolveKeep([]string{"/dev/sdb", "/dev/disk/by-id/wwn-0x5000a"}, disks()))(t), []string{"id-a", "id-b"}, "ids")
 	if _, err := resolveKeep([]string{"/dev/sdx"}, disks()); err == nil {
 		t.Error("a disk that does not exist is kept without a word")
 	}
@@ -78,9 +77,7 @@ func TestKeepsAllOfAMultipathDisk(t *testing.T) {
 			t.Errorf("%s: ids %v (%v)", name, ids, err)
 		}
 	}
-	if ids, err := resolveKeep([]string{"/dev/sda", "/dev/disk/by-path/pci-1"}, lun); err != nil || !slices.Equal(ids, []string{"id-a"}) {
-		t.Errorf("two names of a disk: ids %v (%v)", ids, err)
-	}
+	check.Slice(t, must.Get(resolveKeep([]string{"/dev/sda", "/dev/disk/by-path/pci-1"}, lun))(t), []string{"id-a"}, "two names of a disk: ids")
 }
 
 func TestIdentifies(t *testing.T) {
@@ -109,8 +106,6 @@ func TestIdentifies(t *testing.T) {
 		"InfraEnv fits, MAC not":     {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:03"}, false},
 		"InfraEnv and MAC":           {spec.Match{InfraEnv: "env-1", MAC: "52:54:00:aa:00:01"}, true},
 	} {
-		if got := found.identifies(&test.match, host); got != test.fits {
-			t.Errorf("%s: %v", name, got)
-		}
+		check.Equal(t, found.identifies(&test.match, host), test.fits, name)
 	}
 }

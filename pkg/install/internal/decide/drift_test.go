@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -222,9 +223,7 @@ func (test *keepingCase) run(t *testing.T) {
 		}
 	}
 	plan := w.Decide()
-	if got := decidetest.HasKind(plan, model.UpdateCluster); got != test.writes {
-		t.Errorf("written: %v", got)
-	}
+	check.Equal(t, decidetest.HasKind(plan, model.UpdateCluster), test.writes, "written")
 	if (test.blocker != "") != (len(plan.Blockers) > 0) || test.blocker != "" && !decidetest.HasReason(plan, test.blocker) {
 		t.Errorf("blockers %+v, want %q", plan.Blockers, test.blocker)
 	}
@@ -247,9 +246,7 @@ func TestBundlesAreSentAsTheFileSays(t *testing.T) {
 	w := decidetest.ReadyWorld(t, c)
 	want := model.ValueOf([]spec.Bundle{{ID: "virtualization", Optional: []string{"mtv"}}, {ID: "openshift-ai"}})
 	first := decidetest.NewWorld(w.Desired).Decide()
-	if got := first.Actions[0].Settings[model.SettingBundles]; got != want {
-		t.Errorf("registered with %s, want %s", got, want)
-	}
+	check.Equal(t, first.Actions[0].Settings[model.SettingBundles], want, "registered with")
 	if !strings.Contains(fmt.Sprintf("%+v", first.Actions[0].Changes), "virtualization with mtv, openshift-ai") {
 		t.Errorf("shown as %+v", first.Actions[0].Changes)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -91,9 +93,7 @@ func TestNodesKeepNetworks(t *testing.T) {
 		t.Helper()
 		w.Rest(t)
 		var all []model.StaticNetwork
-		if err := w.Observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Observed.InfraEnvs[0].Settings[model.SettingStaticNetworks].Decode(&all))
 		var texts []string
 		for _, n := range all {
 			for _, ip := range []string{"192.168.127.55", "192.168.127.56", "192.168.127.65"} {
@@ -105,17 +105,11 @@ func TestNodesKeepNetworks(t *testing.T) {
 		slices.Sort(texts)
 		return fmt.Sprint(len(all), texts)
 	}
-	if got := networks(); got != "1 [192.168.127.55]" {
-		t.Errorf("of w-5: %s", got)
-	}
+	check.Equal(t, networks(), "1 [192.168.127.55]", "of w-5")
 	w.Desired.Spec = decidetest.NodesOf(t, static("w-6", "52:54:00:00:05:06", "192.168.127.56"))
-	if got := networks(); got != "2 [192.168.127.55 192.168.127.56]" {
-		t.Errorf("of w-6: %s", got)
-	}
+	check.Equal(t, networks(), "2 [192.168.127.55 192.168.127.56]", "of w-6")
 	w.Desired.Spec = decidetest.NodesOf(t, static("w-5", "52:54:00:00:05:05", "192.168.127.65"))
-	if got := networks(); got != "2 [192.168.127.56 192.168.127.65]" {
-		t.Errorf("of w-5 with another address: %s", got)
-	}
+	check.Equal(t, networks(), "2 [192.168.127.56 192.168.127.65]", "of w-5 with another address")
 	if plan := w.Decide(); len(plan.Actions) > 0 {
 		t.Errorf("there is more to do: %v", decidetest.Keys(plan.Actions))
 	}
@@ -139,9 +133,7 @@ func TestWaitForTheHostOfAnInfraEnv(t *testing.T) {
 		t.Errorf("shared %q, own %q", shared, own)
 	}
 	w.InfraEnv("infraenv-b").Image.State = model.ImageReady
-	if own := waits("cp-1"); own != "oaictl download iso --infra-env b" {
-		t.Errorf("own %q", own)
-	}
+	check.Equal(t, waits("cp-1"), "oaictl download iso --infra-env b", "own")
 	env, found := decide.NewSnapshot(w.Desired, &w.Observed).InfraEnv("cp-1")
 	if !found || env.Name != "b" {
 		t.Errorf("cp-1 boots %q", env.Name)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
@@ -202,9 +204,7 @@ func TestSharedNodeLabels(t *testing.T) {
 	c := decidetest.Sample(1, 0)
 	c.Spec.Hub.NodeLabels, c.Spec.Hosts[0].Labels = map[string]string{"site": "north"}, map[string]string{"rack": "a"}
 	w := decidetest.ReadyWorld(t, c)
-	if got := w.Observed.Hosts[0].Settings[model.SettingLabels]; got != model.ValueOf(map[string]string{"rack": "a"}) {
-		t.Errorf("labels %s", got)
-	}
+	check.Equal(t, w.Observed.Hosts[0].Settings[model.SettingLabels], model.ValueOf(map[string]string{"rack": "a"}), "labels")
 	c.Spec.Hub.NodeLabels = map[string]string{"site": "south"}
 	if plan := w.Decide(); len(plan.Blockers) > 0 || !slices.Equal(decidetest.Keys(plan.Actions), []string{"infraenv/lab/update"}) {
 		t.Errorf("plan %+v", plan)
@@ -336,11 +336,7 @@ func parsed(t *testing.T, text string) *spec.Cluster {
 	t.Helper()
 	env := spec.OSEnv()
 	env.LookupEnv = func(string) (string, bool) { return `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, true }
-	c, err := spec.Parse(t.Context(), "cluster.yaml", []byte(text), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(spec.Parse(t.Context(), "cluster.yaml", []byte(text), env))(t)
 }
 
 // The image that serves one host has what that says of it, under the host's own fields, and else
@@ -362,9 +358,7 @@ func TestSettingsOfOneImage(t *testing.T) {
 				got = append(got, c.Field+": "+c.To)
 			}
 		}
-		if text := strings.Join(got, ", "); text != want {
-			t.Errorf("%s: %s", name, text)
-		}
+		check.Equal(t, strings.Join(got, ", "), want, name)
 	}
 }
 
@@ -442,16 +436,11 @@ func TestDecideRegistersEverySplit(t *testing.T) {
 	c := wide()
 	w := decidetest.NewWorld(&model.Desired{Spec: c})
 	w.Rest(t)
-	plans, err := infraenv.Plans(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plans := must.Get(infraenv.Plans(c, nil))(t)
 	if got := w.Count(model.RegisterInfraEnv); got != len(plans) || len(w.Observed.InfraEnvs) != len(plans) || len(plans) < 2 {
 		t.Errorf("%d InfraEnvs were registered, %d are planned", got, len(plans))
 	}
-	if plans, err = infraenv.Plans(c, w.Observed.InfraEnvs); err != nil {
-		t.Fatal(err)
-	}
+	plans = must.Get(infraenv.Plans(c, w.Observed.InfraEnvs))(t)
 	for _, name := range []string{"cp-0", "worker-6"} {
 		env, known := decide.NewSnapshot(w.Desired, &w.Observed).InfraEnv(name)
 		if !known || !slices.ContainsFunc(plans, func(p model.InfraEnvPlan) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -69,9 +70,7 @@ func TestHostsThatAreLeftOut(t *testing.T) {
 			var did, said []string
 			for _, a := range plan.Actions {
 				did = append(did, fmt.Sprint(a.Scope, " ", a.Kind, " ", a.Target))
-				if !strings.Contains(a.Reason, test.says) {
-					t.Errorf("the reason is %q", a.Reason)
-				}
+				check.Contains(t, a.Reason, test.says, "the reason is")
 			}
 			for _, x := range plan.Warnings {
 				if x.Reason == model.ReasonLeftOut {

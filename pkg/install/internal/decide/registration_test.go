@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -83,9 +84,7 @@ func TestImport(t *testing.T) {
 		w.Hub = hub
 		w.Live(t, 12)
 		plan := w.Decide()
-		if err := decidetest.WellFormed(plan); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, decidetest.WellFormed(plan))
 		if plan.Verdict != model.VerdictInstalled || len(plan.Actions) > 0 || !slices.Equal(plan.Added, []string{"worker-0", "worker-1"}) ||
 			!strings.HasPrefix(plan.Next.String(), "kubectl get csr") || len(plan.Warnings) > 0 {
 			t.Errorf("hub %v: %+v", hub, plan)

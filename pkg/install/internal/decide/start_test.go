@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -85,9 +86,7 @@ func TestCountsAtTheStart(t *testing.T) {
 			stranger.Registered = w.Observed.At
 			w.Observed.Hosts = append(w.Observed.Hosts, stranger)
 		}
-		if got := values(actionOf(t, w.Decide(), model.StartInstall).Settings); got != test.want {
-			t.Errorf("%s: got %s, want %s", name, got, test.want)
-		}
+		check.Equal(t, values(actionOf(t, w.Decide(), model.StartInstall).Settings), test.want, name)
 	}
 }
 

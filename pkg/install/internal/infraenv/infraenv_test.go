@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/internal/ignitionsize"
@@ -67,9 +68,7 @@ func TestSettingsOfTheInfraEnvOfOneHost(t *testing.T) {
 	}
 	for i, want := range []string{"52:54:00:00:00:00 52:54:00:00:00:02", "52:54:00:00:00:01"} {
 		var networks []model.StaticNetwork
-		if err := plans[i].Settings[model.SettingStaticNetworks].Decode(&networks); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, plans[i].Settings[model.SettingStaticNetworks].Decode(&networks))
 		macs := make([]string, 0, len(networks))
 		for _, n := range networks {
 			macs = append(macs, setting.FirstMAC(n))
@@ -118,11 +117,7 @@ func mac(kind, i int) string {
 
 func plansOf(t testing.TB, c *spec.Cluster, have []model.InfraEnv) []model.InfraEnvPlan {
 	t.Helper()
-	plans, err := infraenv.Plans(c, have)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plans
+	return must.Get(infraenv.Plans(c, have))(t)
 }
 
 // whose maps every host to the name of the InfraEnv that it boots from.

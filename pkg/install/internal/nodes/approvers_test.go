@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -50,9 +49,7 @@ func TestApprovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := asked(test.change)
 			q.Desired.Options.Approve = test.mode
-			if diff := cmp.Diff(test.want, said(Approvers(q))); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, said(Approvers(q)))
 		})
 	}
 }

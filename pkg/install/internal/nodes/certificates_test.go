@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -23,16 +24,10 @@ func asksAnew(t *testing.T, node string, often int) []model.CertificateRequest {
 	t.Helper()
 	var all []model.CertificateRequest
 	for i := range often {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+		der := must.Get(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 			Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + node},
-		}, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, key))(t)
 		name := fmt.Sprint("csr-", often-i)
 		all = append(all, model.CertificateRequest{
 			Name: name, UID: name, Created: now.Add(time.Duration(i-often) * 15 * time.Minute),
@@ -100,16 +95,10 @@ func TestOtherHostname(t *testing.T) {
 	serving := func(q *Question) model.CertificateRequest {
 		q.Observed.Spoke.Nodes = append(q.Observed.Spoke.Nodes, model.Node{Name: "w-1", Created: now.Add(-5 * time.Minute)})
 		q.Observed.Hosts[0].Inventory.Interfaces = []model.Interface{{Addresses: []string{"192.0.2.1/24"}}}
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+		der := must.Get(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 			Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:w-1"}, DNSNames: []string{"w-1"},
-		}, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, key))(t)
 		return model.CertificateRequest{
 			Name: "csr-1", UID: "csr-1", Created: now, Signer: "kubernetes.io/kubelet-serving", Username: "system:node:w-1",
 			Usages: []string{"digital signature", "server auth"}, Groups: []string{"system:nodes", "system:authenticated"},

@@ -3,8 +3,7 @@ package nodes
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -48,9 +47,7 @@ func TestEncryption(t *testing.T) {
 				q.Observed.Spoke.Pools[1].Encryption, q.Observed.Spoke.Pools[1].Served = test.encryption, "rendered-served"
 				test.change(q)
 			})))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, got)
 		})
 	}
 }

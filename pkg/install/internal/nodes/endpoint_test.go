@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -20,21 +22,12 @@ import (
 // authority is a CA that is in force from a time on, for an hour.
 func authority(t *testing.T, name string, from time.Time) (text string, read model.Certificate) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, NotBefore: from,
 		NotAfter: from.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
 	text = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	all, err := certificates.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(certificates.Parse([]byte(text)))(t)
 	return text, all[0]
 }
 
@@ -123,9 +116,7 @@ func TestEndpoint(t *testing.T) {
 func TestEndpointAdvice(t *testing.T) {
 	a := obstacles{&asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
 		CAKey: "ca-bundle.crt"}}}}
-	if got := a.whereCA().String(); got != `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'` {
-		t.Error(got)
-	}
+	check.Equal(t, a.whereCA().String(), `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'`)
 }
 
 // withCA is an Ignition config of a host that brings a CA.
@@ -137,9 +128,6 @@ func withCA(t *testing.T) *spec.Document {
 			"version": "3.2.0", "security": map[string]any{"tls": map[string]any{"certificateAuthorities": []any{map[string]any{"source": "data:,x"}}}},
 		}}},
 	}}}}
-	c, err := file.Resolve(t.Context(), ".", spec.Env{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(file.Resolve(t.Context(), ".", spec.Env{}, nil))(t)
 	return c.Spec.Hosts[0].Ignition
 }

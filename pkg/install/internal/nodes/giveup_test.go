@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -14,15 +15,11 @@ func TestAnotherWasGivenUp(t *testing.T) {
 	w := decidetest.NewShrinking(3, 3, true, "worker-1")
 	for len(w.Spoke.MachineSets[0].Lowered) == 0 {
 		for _, a := range w.Decide().Actions {
-			if err := w.Apply(a); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Apply(a))
 			w.Memory.Note(a, nil, w.At)
 		}
 		if len(w.Spoke.MachineSets[0].Lowered) == 0 {
-			if err := w.Pass(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Pass())
 		}
 	}
 	if next := w.Decide().Next.String(); strings.Contains(next, "uncordon") {

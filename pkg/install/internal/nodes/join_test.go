@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -144,10 +145,7 @@ func TestRegisteredAgain(t *testing.T) {
 			if test.recorded {
 				w.Observed.Hosts = append(w.Observed.Hosts, old)
 			}
-			prefix, err := netip.ParsePrefix(old.Inventory.Interfaces[0].Addresses[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			prefix := must.Get(netip.ParsePrefix(old.Inventory.Interfaces[0].Addresses[0]))(t)
 			w.Spoke.Seen.Nodes = append(w.Spoke.Seen.Nodes, model.Node{
 				Name: "cp-1", UID: "node-cp-1", Created: decidetest.Start(), Ready: test.ready, Addresses: []netip.Addr{prefix.Addr()},
 				Roles: []string{"master"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -112,9 +113,7 @@ func TestReached(t *testing.T) {
 			"blocked (now): NoClusterKubeconfig: what becomes of the nodes of lab cannot be seen: none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, said(Reached(asked(test.change)))); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, said(Reached(asked(test.change))))
 		})
 	}
 }
@@ -135,9 +134,7 @@ func TestAhead(t *testing.T) {
 		"no pools at all": {func(q *Question) { q.Hosts[0].Want.MachineConfigPool, q.Observed.Spoke.Pools = "gpu", nil }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, said(Ahead(asked(test.change)))); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, said(Ahead(asked(test.change))))
 		})
 	}
 }
@@ -260,9 +257,7 @@ func TestJoin(t *testing.T) {
 			"wait (service) for the node w-1, which is being deleted, to be gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, said(Join(asked(test.change)))); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, said(Join(asked(test.change))))
 		})
 	}
 }
@@ -287,9 +282,7 @@ func TestMark(t *testing.T) {
 		model.SettingTaints:     model.ValueOf([]spec.Taint{{Key: "gpu", Value: "yes", Effect: "NoSchedule"}}),
 		model.SettingProviderID: model.ValueOf("metal3://x"),
 	}
-	if diff := cmp.Diff(want, a.Settings); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, a.Settings)
 	if a.Kind != model.UpdateNode || a.Target != "uid" || a.Scope != "node/w-1" {
 		t.Errorf("got %+v", a)
 	}
@@ -348,9 +341,7 @@ func TestKnownTo(t *testing.T) {
 		},
 		{Name: "w-2", Hostname: "w-2"},
 	}
-	if diff := cmp.Diff(want, got.Hosts, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got.Hosts, cmp.Comparer(func(a, b netip.Addr) bool { return a == b }))
 	if !slices.Equal(got.VIPs, []netip.Addr{netip.MustParseAddr("192.0.2.100")}) || len(got.Nodes) != 1 {
 		t.Errorf("got %+v", got)
 	}

@@ -2,11 +2,12 @@ package nodes_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -128,9 +129,7 @@ func TestRefusedRemovals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()
 			plan := w.Decide()
-			if err := decidetest.WellFormed(plan); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, decidetest.WellFormed(plan))
 			if len(plan.Actions) > 0 || !decidetest.HasReason(plan, test.reason) || plan.Fault == nil ||
 				model.FaultOf(plan.Fault).Code != test.code {
 				t.Fatalf("actions %v, blockers %+v, fault %v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Fault)
@@ -187,22 +186,14 @@ func TestWarningsOfRemoval(t *testing.T) {
 	}
 	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused",
 		"OthersNotReady", "KeepsRunning"}
-	if got := reasons(); !slices.Equal(got, want) {
-		t.Errorf("told %v; want %v", got, want)
-	}
-	if got := w.Decide().Warnings[5].Message; !strings.Contains(got, "no other is ready") {
-		t.Errorf("of the last router: %s", got)
-	}
+	check.Slice(t, reasons(), want, "told")
+	check.Contains(t, w.Decide().Warnings[5].Message, "no other is ready", "of the last router")
 	n.Cordoned = true // by a user
 	w.Memory = model.Memory{}
-	if got := reasons(); !slices.Equal(got, want) {
-		t.Errorf("of a cordoned node: %v", got)
-	}
+	check.Slice(t, reasons(), want, "of a cordoned node")
 	n.Leaving = true
 	w.Memory = model.Memory{}
-	if got := reasons(); !slices.Equal(got, want) {
-		t.Errorf("when it is gone on with: %v", got)
-	}
+	check.Slice(t, reasons(), want, "when it is gone on with")
 	w.At = w.At.Add(time.Second)
 	if got := reasons(); len(got) > 0 {
 		t.Errorf("once it has begun: %v", got)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -86,9 +88,7 @@ func TestOrderOfRemoval(t *testing.T) {
 			if err != nil || plan.Verdict != model.VerdictInstalled || plan.Fault != nil {
 				t.Fatalf("%v, %s: %+v %+v", err, w.Kinds(), plan.Blockers, plan.Waits)
 			}
-			if got := w.Kinds(); got != test.wants {
-				t.Errorf("did %s; want %s", got, test.wants)
-			}
+			check.Equal(t, w.Kinds(), test.wants, "did")
 			said := plan.Message + " " + string(plan.Next)
 			if !strings.Contains(said, test.says) || test.silent != "" && strings.Contains(said, test.silent) {
 				t.Errorf("the end: %s", said)
@@ -235,9 +235,7 @@ func TestRemovalIsToldBefore(t *testing.T) {
 			}
 			told = append(told, string(s.Kind))
 		}
-		if _, err := w.Settled(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Settled())(t)
 		var did []string
 		for _, a := range w.Writes {
 			if kind := string(a.Kind); kind != "MarkMachine" && !slices.Contains(did, kind) {

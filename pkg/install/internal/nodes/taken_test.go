@@ -4,8 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -112,9 +111,7 @@ func TestTaken(t *testing.T) {
 		"its own address": {func(q *Question, h *spec.Host) { h.Net = &spec.HostNet{IP: "192.0.2.10/24"} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, said(Ahead(metal(test.change)))); diff != "" {
-				t.Error(diff)
-			}
+			check.Same(t, test.want, said(Ahead(metal(test.change))))
 		})
 	}
 }

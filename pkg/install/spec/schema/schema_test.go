@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -43,9 +45,7 @@ func TestExplainKinds(t *testing.T) {
 	}
 	for kind, want := range map[string]string{"Cluster": "explaining spec.cluster: spec has no field", "Nodes": `explaining metadata: nodes.yaml has no field "metadata"`} {
 		path := map[string]string{"Cluster": "spec.cluster", "Nodes": "metadata"}[kind]
-		if _, err := Explain(kind, path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", kind, err)
-		}
+		check.Says(t, check.Err(Explain(kind, path)), want, kind)
 	}
 	if JSON("Pod") != nil {
 		t.Error("there is a schema of kind Pod")
@@ -56,10 +56,7 @@ func TestExplainKinds(t *testing.T) {
 func TestEverythingIsExplained(t *testing.T) {
 	var walk func(kind, path string, depth int)
 	walk = func(kind, path string, depth int) {
-		doc, err := Explain(kind, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(Explain(kind, path))(t)
 		for _, field := range doc.Fields {
 			if field.Description == "" || field.Type == "" {
 				t.Errorf("%s has no description or no type", field.Path)

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -27,14 +29,9 @@ import (
 func TestBoot(t *testing.T) {
 	needTools(t)
 	made := makeLive(t)
-	base, err := iso.Open(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(iso.Open(made))(t)
 	t.Cleanup(func() {
-		if err := base.Close(); err != nil {
-			t.Error(err)
-		}
+		check.Do(t, base.Close())
 	})
 	t.Run("pristine", func(t *testing.T) { everyWay(t, made, expected{live: markerText}) })
 	t.Run("customised", func(t *testing.T) { customised(t, base, config(2<<10), false) })
@@ -52,9 +49,7 @@ type expected struct {
 
 func (e expected) hold(t *testing.T, told report) {
 	t.Helper()
-	if told.live != e.live {
-		t.Errorf("of the live medium it reports %q, not %q", told.live, e.live)
-	}
+	check.Equal(t, told.live, e.live, "of the live medium it reports")
 	for path, data := range e.files {
 		if want := fmt.Sprintf("0600 %x", sha256.Sum256(data)); told.files[path] != want {
 			t.Errorf("%s is %q in the machine, not %q", path, told.files[path], want)
@@ -126,10 +121,7 @@ func customised(t *testing.T, base *iso.Base, config []byte, grows bool) {
 // fetched is for the real system to do: here it is the argument that counts.
 func minimal(t *testing.T, base *iso.Base) {
 	const rootfs = "http://192.0.2.1:8080/rootfs.img"
-	small, err := base.Minimal(t.Context(), rootfs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := must.Get(base.Minimal(t.Context(), rootfs))(t)
 	c := customization(config(2 << 10))
 	image, _, err := small.Customize(c)
 	if err != nil {
@@ -147,10 +139,7 @@ func minimal(t *testing.T, base *iso.Base) {
 // network boots over the network: the files as they are, and as iPXE fetches them.
 func network(t *testing.T, base *iso.Base) {
 	c := customization(config(300 << 10))
-	n, err := base.Netboot(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(base.Netboot(c))(t)
 	want := found(c)
 	want.live = ""
 	t.Run("kernel and initrd", func(t *testing.T) {
@@ -173,10 +162,7 @@ func network(t *testing.T, base *iso.Base) {
 // as the emulated machine sees it.
 func serveNetboot(t *testing.T, n *iso.Netboot) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -201,13 +187,8 @@ func serveNetboot(t *testing.T, n *iso.Netboot) string {
 func written(t *testing.T, image *overlay.Image) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image")
-	if _, err := image.WriteFile(t.Context(), path, overlay.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(image.WriteFile(t.Context(), path, overlay.WriteOptions{}))(t)
+	data := must.Get(os.ReadFile(path))(t)
 	if whole := readAll(t, image); !bytes.Equal(data, whole) {
 		t.Fatal("the file is not the image")
 	}
@@ -217,8 +198,6 @@ func written(t *testing.T, image *overlay.Image) string {
 func readAll(t *testing.T, image *overlay.Image) []byte {
 	t.Helper()
 	data := make([]byte, image.Size())
-	if _, err := image.ReadAt(data, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(image.ReadAt(data, 0))(t)
 	return data
 }

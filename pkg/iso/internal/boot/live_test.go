@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
@@ -97,21 +98,13 @@ func command(t *testing.T, dir, name string, args ...string) []byte {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, data, 0o644))
 }
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // kernel is a Linux kernel of Debian's for virtual machines, with its modules:
@@ -139,10 +132,7 @@ func debianKernel(t *testing.T) kernel {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Skipf("no place to keep a kernel in: %v", err)
 	}
-	packages, err := filepath.Glob(filepath.Join(dir, "linux-image-*.deb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packages := must.Get(filepath.Glob(filepath.Join(dir, "linux-image-*.deb")))(t)
 	if len(packages) == 0 {
 		name := kernelPackage(t)
 		c := exec.CommandContext(t.Context(), "apt-get", "download", name)
@@ -190,10 +180,7 @@ func unpackKernel(t *testing.T, deb string) kernel {
 		if header.Typeflag != tar.TypeReg || !wanted {
 			continue
 		}
-		data, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(io.ReadAll(archive))(t)
 		if strings.HasPrefix(base, "vmlinuz-") {
 			k.image = data
 		} else {
@@ -231,9 +218,7 @@ func makeLive(t *testing.T) (path string) {
 	full, small := filepath.Join(dir, "live.iso"), filepath.Join(dir, "minimal.iso")
 	master(t, tree, full)
 	for _, left := range []string{"images/pxeboot/rootfs.img", "coreos/miniso.dat"} {
-		if err := os.Remove(filepath.Join(tree, left)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(tree, left)))
 	}
 	master(t, tree, small)
 	writeRecipe(t, full, small)
@@ -249,10 +234,7 @@ func writeRecipe(t *testing.T, full, small string) {
 	}
 	open := func(path string) image {
 		data := read(t, path)
-		volume, err := iso9660.Read(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		volume := must.Get(iso9660.Read(bytes.NewReader(data), int64(len(data))))(t)
 		return image{data, volume}
 	}
 	from, to := open(full), open(small)
@@ -271,10 +253,7 @@ func writeRecipe(t *testing.T, full, small string) {
 		t.Fatal(err)
 	}
 	slices.SortFunc(shared, func(a, b isotest.SharedFile) int { return cmp.Compare(a.Minimal, b.Minimal) })
-	encoded, err := isotest.PackMiniISO(to.data, "1", shared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoded := must.Get(isotest.PackMiniISO(to.data, "1", shared))(t)
 	slot, err := from.volume.Find("coreos/miniso.dat")
 	if err != nil || slot.Size < int64(len(encoded)) {
 		t.Fatalf("a recipe of %d bytes does not go into %d: %v", len(encoded), slot.Size, err)
@@ -311,11 +290,7 @@ func bootMenus(t *testing.T, tree string) []byte {
 		write(t, filepath.Join(tree, path), []byte(text))
 		places = append(places, place{Path: path, Offset: strings.Index(text, defaultKargs), Pad: "#", End: "\n"})
 	}
-	text, err := json.Marshal(map[string]any{"default": defaultKargs, "size": strings.Index(area, "#"+kargsComment), "files": places})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(json.Marshal(map[string]any{"default": defaultKargs, "size": strings.Index(area, "#"+kargsComment), "files": places}))(t)
 }
 
 // efiBoot makes the FAT image that UEFI boots GRUB from.
@@ -325,9 +300,7 @@ func efiBoot(t *testing.T, dir, out string) {
 	write(t, stub, fmt.Appendf(nil, "search --no-floppy --set=root --label %s\nset prefix=($root)/EFI/redhat\nconfigfile ($root)/EFI/redhat/grub.cfg\n", volumeID))
 	command(t, dir, "grub-mkimage", "-O", "x86_64-efi", "-o", efi, "-p", "/EFI/BOOT", "-c", stub,
 		"part_gpt", "part_msdos", "iso9660", "fat", "normal", "configfile", "linux", "search", "search_label", "all_video", "efi_gop", "gzio")
-	if err := os.WriteFile(out, make([]byte, 4<<20), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(out, make([]byte, 4<<20), 0o644))
 	command(t, dir, "mkfs.vfat", "-n", "EFI-SYSTEM", out)
 	command(t, dir, "mmd", "-i", out, "::EFI", "::EFI/BOOT")
 	command(t, dir, "mcopy", "-i", out, efi, "::EFI/BOOT/")
@@ -352,9 +325,7 @@ func initrd(t *testing.T, k kernel) []byte {
 	for _, dir := range []string{"proc", "sys", "dev"} {
 		failed = errors.Join(failed, archive.Write(dir, 0o040755, nil))
 	}
-	if err := errors.Join(failed, archive.Close(), zip.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(failed, archive.Close(), zip.Close()))
 	// An uncompressed archive may follow only on a boundary of four bytes.
 	return append(out.Bytes(), make([]byte, -out.Len()&3)...)
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
@@ -43,12 +42,8 @@ func archive(t testing.TB, write func(w *cpio.Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := cpio.NewWriter(&b)
-	if err := write(w); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(w))
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -73,10 +68,7 @@ func TestReadsWhatWasWritten(t *testing.T) {
 		t.Errorf("an archive of %d bytes is not aligned", len(b))
 	}
 	r := cpio.NewReader(bytes.NewReader(b))
-	got, err := readAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(readAll(r))(t)
 	want := []seen{
 		{"config.ign", 0o100600, "{}", 0},
 		{"etc", 0o040755, "", 0},
@@ -87,9 +79,7 @@ func TestReadsWhatWasWritten(t *testing.T) {
 		{"var/empty", 0o040700, "", 0},
 		{"etc/link", 0o120777, "net/a.nmconnection", 0},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 	if again := archive(t, sample); !bytes.Equal(b, again) {
 		t.Error("the same members made another archive")
 	}
@@ -104,14 +94,9 @@ func TestReadsConcatenatedArchives(t *testing.T) {
 	b = append(b, one(t, "a", "second")...)
 	b = append(b, one(t, "b", "third")...)
 	b = append(b, 0, 0, 0)
-	got, err := readAll(cpio.NewReader(bytes.NewReader(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(readAll(cpio.NewReader(bytes.NewReader(b))))(t)
 	want := []seen{{"a", 0o100600, "first", 0}, {"a", 0o100600, "second", 1}, {"b", 0o100600, "third", 2}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 }
 
 func TestSaysWhereSomethingElseFollows(t *testing.T) {
@@ -221,9 +206,7 @@ func TestRefusesNames(t *testing.T) {
 		{"TRAILER!!!", "archive's end"},
 	} {
 		w := cpio.NewWriter(io.Discard)
-		if err := w.Write(test.name, cpio.TypeRegular|0o600, nil); err == nil || !strings.Contains(err.Error(), test.text) {
-			t.Errorf("%.20q: error %v, want one with %q", test.name, err, test.text)
-		}
+		check.Says(t, w.Write(test.name, cpio.TypeRegular|0o600, nil), test.text, test.name)
 	}
 }
 
@@ -246,9 +229,7 @@ func TestRefusesWhatCannotStandTogether(t *testing.T) {
 		{"empty target", func(w *cpio.Writer) error { return w.Write("a", cpio.TypeSymlink, []byte("")) }, "target"},
 		{"after the end", func(w *cpio.Writer) error { return errors.Join(w.Close(), w.Write("a", cpio.TypeRegular|0o600, nil)) }, "closed"},
 	} {
-		if err := test.write(cpio.NewWriter(io.Discard)); err == nil || !strings.Contains(err.Error(), test.text) {
-			t.Errorf("%s: error %v, want one with %q", test.name, err, test.text)
-		}
+		check.Says(t, test.write(cpio.NewWriter(io.Discard)), test.text, test.name)
 	}
 }
 
@@ -280,8 +261,6 @@ func BenchmarkWriter(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w := cpio.NewWriter(io.Discard)
-		if err := errors.Join(w.Write("config.ign", cpio.TypeRegular|0o600, config), w.Write("etc/a/b", cpio.TypeRegular|0o600, nil), w.Close()); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, errors.Join(w.Write("config.ign", cpio.TypeRegular|0o600, config), w.Write("etc/a/b", cpio.TypeRegular|0o600, nil), w.Close()))
 	}
 }

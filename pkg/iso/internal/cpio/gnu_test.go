@@ -4,13 +4,12 @@ package cpio_test
 
 import (
 	"bytes"
-
 	"os/exec"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 )
 
@@ -36,26 +35,15 @@ func TestAgreesWithGNU(t *testing.T) {
 		"-rw------- 0:0 13 etc/net/a.nmconnection", "-rw-r----- 0:0 0 etc/net/b.nmconnection",
 		"drwxr-xr-x 0:0 0 var", "drwx------ 0:0 0 var/empty", "lrwxrwxrwx 0:0 18 etc/link",
 	}
-	if diff := cmp.Diff(want, fields); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, fields)
 
 	dir := t.TempDir()
 	make := exec.Command("sh", "-c", `printf hello > a && ln a b && printf 'a\nb\n' | "$0" -o -H newc --quiet`, tool)
 	make.Dir = dir
-	made, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(make.Output())(t)
 	r := cpio.NewReader(bytes.NewReader(made))
-	first, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(r.Next())(t)
+	second := must.Get(r.Next())(t)
 	if first.Links != 2 || first.Inode != second.Inode || first.Size+second.Size != 5 {
 		t.Errorf("hard links read as %+v and %+v", first, second)
 	}

@@ -5,15 +5,14 @@ import (
 	"compress/gzip"
 	"io"
 	"math/rand/v2"
-
 	"reflect"
-
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
@@ -58,13 +57,9 @@ func raw(t testing.TB, members ...embed.Member) []byte {
 	var b bytes.Buffer
 	w := cpio.NewWriter(&b)
 	for _, m := range members {
-		if err := w.Write(m.Name, cpio.TypeRegular|m.Mode, m.Data); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Write(m.Name, cpio.TypeRegular|m.Mode, m.Data))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -85,15 +80,8 @@ func zstded(t testing.TB, data []byte, options ...zstd.EOption) []byte {
 func through(t testing.TB, data []byte, open func(io.Writer) (io.WriteCloser, error)) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := open(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(open(&b))(t)
+	must.Get(w.Write(data))(t)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
@@ -26,9 +27,7 @@ func TestPackAndUnpack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if compression != test.compression {
-				t.Errorf("compressed with %s, want %s", compression, test.compression)
-			}
+			check.Equal(t, compression, test.compression, "compressed with")
 			if test.limit > 0 && int64(len(data)) > test.limit {
 				t.Errorf("%d bytes are above the limit", len(data))
 			}
@@ -37,12 +36,8 @@ func TestPackAndUnpack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if compression != test.compression {
-				t.Errorf("read as %s, want %s", compression, test.compression)
-			}
-			if diff := different(test.members, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, compression, test.compression, "read as")
+			check.Equal(t, different(test.members, got), "")
 		})
 	}
 }

@@ -4,14 +4,12 @@ package embed_test
 
 import (
 	"bytes"
-
 	"os/exec"
-
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
 )
 
@@ -43,9 +41,7 @@ func TestAgreesWithTools(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := different([]embed.Member{many[0], members[0]}, got); diff != "" {
-				t.Error(diff)
-			}
+			check.Equal(t, different([]embed.Member{many[0], members[0]}, got), "")
 		})
 	}
 }
@@ -63,11 +59,7 @@ func shell(t *testing.T, in []byte, command string) []byte {
 	t.Helper()
 	c := exec.Command("sh", "-c", command)
 	c.Stdin = bytes.NewReader(in)
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	return out
+	return must.Get(c.Output())(t, command)
 }
 
 func TestUnpackFollowsHardLinks(t *testing.T) {
@@ -76,10 +68,7 @@ func TestUnpackFollowsHardLinks(t *testing.T) {
 	}
 	make := exec.Command("sh", "-c", `printf hello > a && ln a b && ln a c && : > empty && ln empty hollow && find . | sort | cpio -o -H newc --quiet`)
 	make.Dir = t.TempDir()
-	area, err := make.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	area := must.Get(make.Output())(t)
 	got, _, err := embed.Unpack(area)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +78,5 @@ func TestUnpackFollowsHardLinks(t *testing.T) {
 		contents[m.Name] = string(m.Data)
 	}
 	want := map[string]string{"a": "hello", "b": "hello", "c": "hello", "empty": "", "hollow": ""}
-	if diff := cmp.Diff(want, contents); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, contents)
 }

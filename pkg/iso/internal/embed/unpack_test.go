@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
 	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
-	"github.com/ulikunitz/xz"
 )
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
@@ -51,12 +52,8 @@ func TestUnpackTakesWhatTheKernelTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := different(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if compression != test.compression {
-				t.Errorf("compression %q, want %q", compression, test.compression)
-			}
+			check.Equal(t, different(test.want, got), "")
+			check.Equal(t, compression, test.compression, "compression")
 		})
 	}
 }

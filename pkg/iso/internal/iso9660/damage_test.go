@@ -8,24 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
 // TestDamageIsNamed breaks one thing of a sound image at a time. The error must name it.
 func TestDamageIsNamed(t *testing.T) {
-	sound, err := os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := Read(bytes.NewReader(sound), int64(len(sound)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := must.Get(os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07"))))(t)
+	v := must.Get(Read(bytes.NewReader(sound), int64(len(sound))))(t)
 	recordOf := func(path string) int64 {
-		f, err := v.Find(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(v.Find(path))(t)
 		return f.records[0].at
 	}
 	const pvd = 16 * SectorSize
@@ -74,9 +67,7 @@ func TestDamageIsNamed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			err := readAll(c.damage(bytes.Clone(sound)))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
+			check.Says(t, err, c.want)
 		})
 	}
 	if err := readAll(nil); !errors.Is(err, ErrNotISO) {
@@ -111,10 +102,7 @@ func lastRecord(t *testing.T, v *Volume, dir string) int64 {
 	if err != nil || e == nil {
 		t.Fatalf("no directory %s: %v", dir, err)
 	}
-	entries, err := v.list(v.primary, e.records[0], dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(v.list(v.primary, e.records[0], dir))(t)
 	return entries[len(entries)-1].records[0].at
 }
 
@@ -154,10 +142,7 @@ func circleCE(b []byte, record int64) []byte {
 func TestWalkRefusesNamesBeyondMeasure(t *testing.T) {
 	path := isotest.Make(t, layout(t, "x86_64-rockridge-only"))
 	v, _ := open(t, path)
-	image, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(os.ReadFile(path))(t)
 	crowd := make([]byte, maxDirectory)
 	for sector := 0; sector < len(crowd); sector += SectorSize {
 		for at := sector; at+34 <= sector+SectorSize; at += 34 {
@@ -184,9 +169,7 @@ func TestRecordsRefuseLengths(t *testing.T) {
 			for pos := 0; pos < len(dir); pos += n {
 				dir[pos] = n
 			}
-			if err := records(dir, 0, func(record) error { return nil }); err != nil {
-				t.Fatalf("sound records: %v", err)
-			}
+			must.Do(t, records(dir, 0, func(record) error { return nil }), "sound records")
 			dir[at] = n + 2
 			if err := records(dir, 0, func(record) error { return nil }); err == nil || !strings.Contains(err.Error(), "impossible length of 66") {
 				t.Errorf("got %v, want an error about its length", err)
@@ -197,10 +180,7 @@ func TestRecordsRefuseLengths(t *testing.T) {
 
 // TestBrokenPartitionTablesAreNoted: an image with a broken GPT is read, and says so.
 func TestBrokenPartitionTablesAreNoted(t *testing.T) {
-	sound, err := os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := must.Get(os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07"))))(t)
 	for name, c := range map[string]struct {
 		at   int
 		want string
@@ -214,10 +194,7 @@ func TestBrokenPartitionTablesAreNoted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := bytes.Clone(sound)
 			b[c.at] ^= 0x55
-			v, err := Read(bytes.NewReader(b), int64(len(b)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(Read(bytes.NewReader(b), int64(len(b))))(t)
 			if len(v.GPT.Trouble) != 1 || !strings.Contains(v.GPT.Trouble[0], c.want) {
 				t.Errorf("trouble is %q, want one with %q", v.GPT.Trouble, c.want)
 			}

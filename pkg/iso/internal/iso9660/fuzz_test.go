@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
@@ -38,14 +39,9 @@ func FuzzRead(f *testing.F) {
 	for _, name := range []string{"x86_64-2023-07", "x86_64-joliet-only", "aarch64-2023-07", "s390x-2023-07", "x86_64-sparse"} {
 		path := isotest.Make(f, layout(f, name))
 		_, file := open(f, path)
-		st, err := os.Stat(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		st := must.Get(os.Stat(path))(f)
 		b := make([]byte, head)
-		if _, err := file.ReadAt(b, 0); err != nil {
-			f.Fatal(err)
-		}
+		must.Get(file.ReadAt(b, 0))(f)
 		f.Add(byte(len(images)), []byte{}, st.Size())
 		images = append(images, headOnly{b, st.Size()})
 	}

@@ -3,6 +3,7 @@ package iso9660
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
@@ -11,14 +12,9 @@ func BenchmarkRead(b *testing.B) {
 	v, f := open(b, isotest.Make(b, layout(b, "x86_64-2023-07")))
 	b.ReportAllocs()
 	for b.Loop() {
-		again, err := Read(f, v.Size)
-		if err != nil {
-			b.Fatal(err)
-		}
+		again := must.Get(Read(f, v.Size))(b)
 		for _, path := range []string{"coreos/igninfo.json", "coreos/kargs.json", "coreos/features.json", ignition} {
-			if _, err := again.Find(path); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(again.Find(path))(b)
 		}
 	}
 }

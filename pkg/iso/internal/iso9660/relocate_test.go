@@ -3,12 +3,13 @@ package iso9660
 import (
 	"bytes"
 	"os"
-
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
@@ -18,31 +19,18 @@ const ignition = "images/ignition.img"
 func grow(t *testing.T, image, name string, content []byte) {
 	t.Helper()
 	v, _ := open(t, image)
-	f, err := v.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(v.Find(name))(t)
 	offset, size := v.RoomFor(int64(len(content)))
-	patches, err := v.Relocate(f, offset, int64(len(content)), size)
-	if err != nil {
-		t.Fatalf("Relocate: %v", err)
-	}
-	out, err := os.OpenFile(image, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patches := must.Get(v.Relocate(f, offset, int64(len(content)), size))(t, "Relocate")
+	out := must.Get(os.OpenFile(image, os.O_WRONLY, 0))(t)
 	defer out.Close()
-	if err := out.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Truncate(size))
 	end := int64(0)
 	for _, p := range append(patches, Patch{offset, content}) {
 		if p.Offset < end && p.Offset != offset {
 			t.Errorf("the patch at %d follows one that ends at %d", p.Offset, end)
 		}
-		if _, err := out.WriteAt(p.Data, p.Offset); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(out.WriteAt(p.Data, p.Offset))(t)
 		end = p.Offset + int64(len(p.Data))
 	}
 }
@@ -61,16 +49,11 @@ func TestRelocateEveryLayout(t *testing.T) {
 			grow(t, image, ignition, bigContent())
 			after, _ := open(t, image)
 
-			got, err := after.ReadFile(ignition, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(after.ReadFile(ignition, 1<<20))(t)
 			if !bytes.Equal(got, bigContent()) {
 				t.Error("the moved file has other content")
 			}
-			if err := after.Walk(func(File) error { return nil }); err != nil {
-				t.Errorf("Walk: %v", err)
-			}
+			check.Do(t, after.Walk(func(File) error { return nil }), "Walk")
 			if after.Sectors*SectorSize != after.Size {
 				t.Errorf("the volume has %d sectors, the image %d bytes", after.Sectors, after.Size)
 			}
@@ -94,9 +77,7 @@ func checkMovedGPT(t *testing.T, before *GPT, after *Volume) {
 	if len(after.GPT.Trouble) > 0 {
 		t.Errorf("trouble with the GPT: %q", after.GPT.Trouble)
 	}
-	if want := after.Size/BlockSize - 1; after.GPT.Alternate != want {
-		t.Errorf("the backup GPT lies at block %d, want %d", after.GPT.Alternate, want)
-	}
+	check.Equal(t, after.GPT.Alternate, after.Size/BlockSize-1, "the backup GPT lies at block")
 	if diff := cmp.Diff(before.array, after.GPT.array); diff != "" {
 		t.Errorf("partitions (-before +after):\n%s", diff)
 	}
@@ -106,10 +87,7 @@ func checkMovedGPT(t *testing.T, before *GPT, after *Volume) {
 func checkOthers(t *testing.T, l isotest.Layout, v *Volume) {
 	t.Helper()
 	for _, path := range []string{"images/pxeboot/initrd.img", "images/pxeboot/rootfs.img"} {
-		got, err := v.ReadFile(path, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(v.ReadFile(path, 1<<20))(t)
 		if !bytes.Equal(got, isotest.Content(t, l, path)) {
 			t.Errorf("%s changed", path)
 		}
@@ -119,20 +97,11 @@ func checkOthers(t *testing.T, l isotest.Layout, v *Volume) {
 // TestRelocateChangesNothingElse compares all bytes of the image before and after.
 func TestRelocateChangesNothingElse(t *testing.T) {
 	path := isotest.Make(t, layout(t, "x86_64-2023-07"))
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile(path))(t)
 	v, _ := open(t, path)
-	f, err := v.Find(ignition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(v.Find(ignition))(t)
 	offset, size := v.RoomFor(300_000)
-	patches, err := v.Relocate(f, offset, 300_000, size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	patches := must.Get(v.Relocate(f, offset, 300_000, size))(t)
 	var within []Patch
 	for _, p := range patches {
 		if p.Offset < v.Size {
@@ -160,10 +129,7 @@ func TestRelocateTwice(t *testing.T) {
 	grow(t, path, ignition, bigContent())
 	grow(t, path, ignition, append(bigContent(), "once more"...))
 	v, _ := open(t, path)
-	got, err := v.ReadFile(ignition, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(v.ReadFile(ignition, 1<<20))(t)
 	if !bytes.HasSuffix(got, []byte("once more")) || len(v.GPT.Trouble) > 0 {
 		t.Errorf("after two moves the file ends with %q and the GPT has trouble %q", got[len(got)-9:], v.GPT.Trouble)
 	}
@@ -191,15 +157,10 @@ func TestRelocateRefuses(t *testing.T) {
 		"volume beyond 32 bits": {v, ignition, func(o, s, n int64) (int64, int64, int64) { return o, s, 1 << 44 }, "volume descriptor cannot say"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := c.v.Find(c.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(c.v.Find(c.path))(t)
 			offset, volume := c.v.RoomFor(1000)
 			o, s, n := c.move(offset, 1000, volume)
-			if _, err := c.v.Relocate(f, o, s, n); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want an error with %q", err, c.want)
-			}
+			check.Says(t, check.Err(c.v.Relocate(f, o, s, n)), c.want)
 		})
 	}
 	if _, err := v.Relocate(File{Path: ignition}, 0, 0, 0); err == nil {
@@ -210,19 +171,10 @@ func TestRelocateRefuses(t *testing.T) {
 func asIs(o, s, n int64) (int64, int64, int64) { return o, s, n }
 
 func TestRelocateRefusesADamagedGPT(t *testing.T) {
-	b, err := os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(isotest.Make(t, layout(t, "x86_64-2023-07"))))(t)
 	b[BlockSize+40] ^= 1
-	v, err := Read(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := v.Find(ignition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(Read(bytes.NewReader(b), int64(len(b))))(t)
+	f := must.Get(v.Find(ignition))(t)
 	offset, size := v.RoomFor(1000)
 	if _, err := v.Relocate(f, offset, 1000, size); err == nil || !strings.Contains(err.Error(), "GPT cannot be kept") {
 		t.Errorf("got %v, want an error about the GPT", err)

@@ -11,25 +11,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
 // open reads a file as an ISO.
 func open(t testing.TB, path string) (*Volume, *os.File) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	t.Cleanup(func() { f.Close() })
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := Read(f, st.Size())
-	if err != nil {
-		t.Fatalf("Read: %v", err)
-	}
+	st := must.Get(f.Stat())(t)
+	v := must.Get(Read(f, st.Size()))(t, "Read")
 	return v, f
 }
 
@@ -52,9 +46,7 @@ func TestReadEveryLayout(t *testing.T) {
 	for _, l := range isotest.Layouts() {
 		t.Run(l.Name, func(t *testing.T) {
 			v, _ := open(t, isotest.Make(t, l))
-			if v.ID != l.VolumeID {
-				t.Errorf("ID is %q, want %q", v.ID, l.VolumeID)
-			}
+			check.Equal(t, v.ID, l.VolumeID, "ID is")
 			if v.Joliet != l.Joliet || v.RockRidge != l.RockRidge {
 				t.Errorf("Joliet %t and RockRidge %t, want %t and %t", v.Joliet, v.RockRidge, l.Joliet, l.RockRidge)
 			}
@@ -76,10 +68,7 @@ func TestFindReadsEveryFile(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			v, _ := open(t, isotest.Make(t, l))
 			for _, path := range []string{"images/pxeboot/initrd.img", "/images/pxeboot/rootfs.img"} {
-				got, err := v.ReadFile(path, 1<<20)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(v.ReadFile(path, 1<<20))(t)
 				if !bytes.Equal(got, isotest.Content(t, l, strings.TrimPrefix(path, "/"))) {
 					t.Errorf("%s has other content", path)
 				}
@@ -122,17 +111,11 @@ func TestFindRefuses(t *testing.T) {
 func TestFindBeyondFourGiB(t *testing.T) {
 	l := layout(t, "x86_64-sparse")
 	v, f := open(t, isotest.Make(t, l))
-	payload, err := v.Find("data/registry.tar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(v.Find("data/registry.tar"))(t)
 	if payload.Size != l.Payload {
 		t.Errorf("the payload has %d bytes, want %d", payload.Size, l.Payload)
 	}
-	initrd, err := v.Find("images/pxeboot/initrd.img")
-	if err != nil {
-		t.Fatal(err)
-	}
+	initrd := must.Get(v.Find("images/pxeboot/initrd.img"))(t)
 	if initrd.Offset <= 4<<30 {
 		t.Fatalf("the initrd lies at %d, which tests nothing", initrd.Offset)
 	}
@@ -170,13 +153,10 @@ func TestWalkFindsEveryFile(t *testing.T) {
 func walk(t *testing.T, v *Volume) []string {
 	t.Helper()
 	var paths []string
-	err := v.Walk(func(f File) error {
+	must.Do(t, v.Walk(func(f File) error {
 		paths = append(paths, f.Path)
 		return nil
-	})
-	if err != nil {
-		t.Fatalf("Walk: %v", err)
-	}
+	}), "Walk")
 	return paths
 }
 

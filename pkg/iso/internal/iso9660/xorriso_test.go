@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 )
 
@@ -33,17 +34,11 @@ func TestImagesOfXorriso(t *testing.T) {
 	}
 	for name, data := range files {
 		path := filepath.Join(dir, "tree", name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, data, 0o644))
 	}
 	mbr := filepath.Join(dir, "mbr")
-	if err := os.WriteFile(mbr, bytes.Repeat([]byte{0x90}, 432), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(mbr, bytes.Repeat([]byte{0x90}, 432), 0o644))
 	image := filepath.Join(dir, "x.iso")
 	out, err := exec.Command("xorriso", "-as", "mkisofs", "-quiet", "-V", "field-1.2", "-rational-rock", "-J", "-joliet-long",
 		"-isohybrid-mbr", mbr, "-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat", "-no-emul-boot", "-boot-load-size", "4",
@@ -141,10 +136,7 @@ func readBack(t *testing.T, image, names string) {
 	if msg, err := exec.Command("xorriso", args...).CombinedOutput(); err != nil {
 		t.Fatalf("xorriso -read_fs %s: %v\n%s", names, err, msg)
 	}
-	got, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(out))(t)
 	if !bytes.Equal(got, bigContent()) {
 		t.Errorf("xorriso -read_fs %s reads other content", names)
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/ulikunitz/xz"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestMakeIsDeterministic(t *testing.T) {
@@ -46,17 +48,9 @@ func TestMiniISOLeadsToTheMinimalISO(t *testing.T) {
 			continue
 		}
 		t.Run(l.Name, func(t *testing.T) {
-			im, err := build(l, contents(l))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := im.fillMiniISO(); err != nil {
-				t.Fatal(err)
-			}
-			full, err := os.Open(Make(t, l))
-			if err != nil {
-				t.Fatal(err)
-			}
+			im := must.Get(build(l, contents(l)))(t)
+			must.Do(t, im.fillMiniISO())
+			full := must.Get(os.Open(Make(t, l)))(t)
 			defer full.Close()
 			got := unpackMiniISO(t, im.content(file{path: minisoPath, data: make([]byte, miniSlotSize)}), full)
 			if !bytes.Equal(got, Minimal(t, l)) {
@@ -90,22 +84,13 @@ func unpackMiniISO(t *testing.T, slot []byte, full io.ReaderAt) []byte {
 	}
 	var digest [sha256.Size]byte
 	_, _ = io.ReadFull(r, digest[:])
-	packed, err := xz.NewReader(io.LimitReader(r, int64(number())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(xz.NewReader(io.LimitReader(r, int64(number()))))(t)
 	var out bytes.Buffer
 	for _, s := range shared {
-		if _, err := io.CopyN(&out, packed, int64(s.Minimal)*sectorSize-int64(out.Len())); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(&out, io.NewSectionReader(full, int64(s.Full)*sectorSize, s.Length)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.CopyN(&out, packed, int64(s.Minimal)*sectorSize-int64(out.Len())))(t)
+		must.Get(io.Copy(&out, io.NewSectionReader(full, int64(s.Full)*sectorSize, s.Length)))(t)
 	}
-	if _, err := io.Copy(&out, packed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(&out, packed))(t)
 	if sha256.Sum256(out.Bytes()) != digest {
 		t.Error("the digest in miniso.dat is of something else")
 	}
@@ -130,9 +115,5 @@ func TestPathsAreSorted(t *testing.T) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }

@@ -5,14 +5,14 @@ package isotest
 import (
 	"syscall"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 func TestSparseFixtureTakesLittleDisk(t *testing.T) {
 	l, _ := ByName("x86_64-sparse")
 	var st syscall.Stat_t
-	if err := syscall.Stat(Make(t, l), &st); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Stat(Make(t, l), &st))
 	if st.Size <= 4<<30 {
 		t.Errorf("the sparse fixture has %d bytes, want more than 4 GiB", st.Size)
 	}

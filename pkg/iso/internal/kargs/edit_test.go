@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
@@ -13,10 +15,7 @@ func TestEditsAreReadBack(t *testing.T) {
 	for _, make := range []func() *image{newImage, mainframe, legacyUsual} {
 		im := make()
 		pristine := bytes.Clone(im.data)
-		a, err := im.read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(im.read())(t)
 		args, patches, _, err := a.Apply(kargs.Edit{
 			Append:  []string{"console=ttyS0,115200n8", `dyndbg="file x +p"`},
 			Delete:  []string{"ignition.firstboot"},
@@ -25,9 +24,7 @@ func TestEditsAreReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := `coreos.liveiso=rhcos-9.4 ignition.platform.id=qemu console=ttyS0,115200n8 dyndbg="file x +p"`; args != want {
-			t.Errorf("arguments %q, want %q", args, want)
-		}
+		check.Equal(t, args, `coreos.liveiso=rhcos-9.4 ignition.platform.id=qemu console=ttyS0,115200n8 dyndbg="file x +p"`, "arguments")
 		if len(patches) != len(a.Files) {
 			t.Fatalf("%d patches of %d files", len(patches), len(a.Files))
 		}
@@ -71,10 +68,7 @@ func TestApply(t *testing.T) {
 		}, "coreos.liveiso=rhcos-9.4 ignition.platform.id=metal ignition.firstboot"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := newImage().read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(newImage().read())(t)
 			args, patches, _, err := a.Apply(test.edit)
 			if err != nil {
 				t.Fatal(err)
@@ -114,10 +108,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"too long", kargs.Edit{Append: []string{strings.Repeat("x", 300)}}, "they take 371 bytes, 72 more than the image holds (299)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := newImage().read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(newImage().read())(t)
 			_, patches, _, err := a.Apply(test.edit)
 			if err == nil || !strings.Contains(err.Error(), test.text) || patches != nil {
 				t.Errorf("%d patches, error %v, want one with %q", len(patches), err, test.text)
@@ -128,10 +119,7 @@ func TestApplyRefuses(t *testing.T) {
 
 func TestFillsTheAreaToTheLastByte(t *testing.T) {
 	im := newImage()
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(im.read())(t)
 	_, patches, _, err := a.Apply(kargs.Edit{Append: []string{strings.Repeat("x", a.Limit-len(defaults)-1)}})
 	if err != nil {
 		t.Fatal(err)
@@ -163,10 +151,7 @@ func TestWarns(t *testing.T) {
 		{"no Ignition", newImage(), kargs.Edit{Delete: []string{"ignition.firstboot"}}, []string{"ignition.firstboot is gone"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := test.image.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(test.image.read())(t)
 			_, _, warnings, err := a.Apply(test.edit)
 			if err != nil {
 				t.Fatal(err)
@@ -175,9 +160,7 @@ func TestWarns(t *testing.T) {
 				t.Fatalf("warnings %q, want %q", warnings, test.texts)
 			}
 			for i, w := range warnings {
-				if !strings.Contains(w, test.texts[i]) {
-					t.Errorf("warning %q, want %q", w, test.texts[i])
-				}
+				check.Contains(t, w, test.texts[i], "warning")
 			}
 		})
 	}
@@ -186,10 +169,7 @@ func TestWarns(t *testing.T) {
 func TestNoResetWithoutDefaults(t *testing.T) {
 	im := legacyUsual()
 	binary.LittleEndian.PutUint64(im.data[32672+16:], 0)
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(im.read())(t)
 	if _, _, _, err := a.Apply(kargs.Edit{Reset: true}); err == nil || !strings.Contains(err.Error(), "does not say what its defaults are") {
 		t.Errorf("error %v", err)
 	}

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 )
 
@@ -21,10 +24,7 @@ func TestReadsEveryLayout(t *testing.T) {
 		{"header in the system area", legacyUsual(), 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, err := test.image.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(test.image.read())(t)
 			want := strings.Fields(defaults)
 			if diff := cmp.Diff(want, a.Default); diff != "" {
 				t.Errorf("default: %s", diff)
@@ -60,10 +60,7 @@ func TestDamageIsSaidAndCuredByReset(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			im := newImage()
 			test.harm(im)
-			a, err := im.read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(im.read())(t)
 			if len(a.Damage) == 0 || !strings.Contains(a.Damage[0], test.text) {
 				t.Fatalf("damage %q, want %q", a.Damage, test.text)
 			}
@@ -85,13 +82,8 @@ func TestDamageIsSaidAndCuredByReset(t *testing.T) {
 func TestNoEndLeavesTheArgumentsReadable(t *testing.T) {
 	im := newImage()
 	copy(im.data[grubOffset+inFile:], area("a b", '#', '#'))
-	a, err := im.read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a", "b"}, a.Current); diff != "" {
-		t.Error(diff)
-	}
+	a := must.Get(im.read())(t)
+	check.Same(t, []string{"a", "b"}, a.Current)
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -118,9 +110,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			im := newImage()
 			im.json = test.json
-			if _, err := im.read(); err == nil || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("error %v, want one with %q", err, test.text)
-			}
+			check.Says(t, check.Err(im.read()), test.text)
 		})
 	}
 }
@@ -159,10 +149,7 @@ func TestTheKernelsOwnLimit(t *testing.T) {
 	im := newImage()
 	im.files["EFI/redhat/grub.cfg"] = [2]int64{0, 60_000}
 	im.json = `{"size":5000,"files":[{"path":"EFI/redhat/grub.cfg","offset":0}]}`
-	a, err := im.read()
-	if err != nil || a.Limit != 2047 {
-		t.Errorf("limit %d, %v", a.Limit, err)
-	}
+	check.Equal(t, must.Get(im.read())(t).Limit, 2047, "limit")
 }
 
 func FuzzRead(f *testing.F) {
@@ -195,10 +182,7 @@ func FuzzRead(f *testing.F) {
 			return // an old image's areas may lie over its header
 		}
 		im.write(patches)
-		again, err := im.read()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(im.read())(t)
 		if got := strings.Join(again.Current, " "); got != args || len(again.Damage) > 0 {
 			t.Fatalf("%q was read back as %q, damage %q", args, got, again.Damage)
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/isotest"
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 )
@@ -42,29 +44,19 @@ func images() (full, minimal []byte, table []isotest.SharedFile) {
 func pack(tb testing.TB) (data, full, minimal []byte) {
 	tb.Helper()
 	full, minimal, table := images()
-	data, err := isotest.PackMiniISO(minimal, "0.26.0", table)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data = must.Get(isotest.PackMiniISO(minimal, "0.26.0", table))(tb)
 	return data, full, minimal
 }
 
 func parse(tb testing.TB, data []byte) *miniso.Recipe {
 	tb.Helper()
-	recipe, err := miniso.Parse(data)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return recipe
+	return must.Get(miniso.Parse(data))(tb)
 }
 
 func TestPiecesMakeTheMinimalImage(t *testing.T) {
 	data, full, minimal := pack(t)
 	recipe := parse(t, append(data, make([]byte, 4096)...)) // the slot is padded with zeros
-	pieces, err := recipe.Pieces(int64(len(full)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pieces := must.Get(recipe.Pieces(int64(len(full))))(t)
 	var got []byte
 	for _, p := range pieces {
 		if p.Data != nil {
@@ -121,9 +113,7 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := miniso.Parse(c.data)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one that says %q", err, c.want)
-			}
+			check.Says(t, err, c.want)
 		})
 	}
 	if _, err := miniso.Parse(make([]byte, 16384)); !errors.Is(err, miniso.ErrEmpty) {
@@ -134,18 +124,12 @@ func TestParseRefuses(t *testing.T) {
 func TestPiecesRefuse(t *testing.T) {
 	data, full, _ := pack(t)
 	recipe := parse(t, data)
-	if _, err := recipe.Pieces(int64(len(full) / 2)); err == nil || !strings.Contains(err.Error(), "table entry 3 needs bytes") {
-		t.Errorf("full image too short: error %v", err)
-	}
+	check.Says(t, check.Err(recipe.Pieces(int64(len(full)/2))), "table entry 3 needs bytes", "full image too short: error")
 	recipe.Table[1].Minimal = 400_000
 	recipe.Table[2].Minimal = 400_010
-	if _, err := recipe.Pieces(int64(len(full))); err == nil || !strings.Contains(err.Error(), "table entry 2 needs") {
-		t.Errorf("too little packed: error %v", err)
-	}
+	check.Says(t, check.Err(recipe.Pieces(int64(len(full)))), "table entry 2 needs", "too little packed: error")
 	recipe.Packed = []byte("not xz")
-	if _, err := recipe.Pieces(int64(len(full))); err == nil || !strings.Contains(err.Error(), "unpacking what is not shared") {
-		t.Errorf("not packed: error %v", err)
-	}
+	check.Says(t, check.Err(recipe.Pieces(int64(len(full)))), "unpacking what is not shared", "not packed: error")
 }
 
 func FuzzParse(f *testing.F) {

@@ -3,28 +3,21 @@ package unxz_test
 import (
 	"bytes"
 	"math/rand/v2"
-
-	"strings"
 	"testing"
 
 	"github.com/ulikunitz/xz"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
 )
 
 func pack(tb testing.TB, content []byte, config xz.WriterConfig) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	w, err := config.NewWriter(&out)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if _, err := w.Write(content); err != nil {
-		tb.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	w := must.Get(config.NewWriter(&out))(tb)
+	must.Get(w.Write(content))(tb)
+	must.Do(tb, w.Close())
 	return out.Bytes()
 }
 
@@ -49,10 +42,7 @@ func TestBytesGivesBackWhatWasPacked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			content := sample(c.size)
-			got, err := unxz.Bytes(pack(t, content, c.config), 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(unxz.Bytes(pack(t, content, c.config), 1<<20))(t)
 			if !bytes.Equal(got, content) {
 				t.Error("other content came back")
 			}
@@ -81,9 +71,7 @@ func TestBytesRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := unxz.Bytes(c.data, c.most)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one that says %q", err, c.want)
-			}
+			check.Says(t, err, c.want)
 		})
 	}
 }

@@ -4,12 +4,11 @@ package unxz_test
 
 import (
 	"bytes"
-
 	"os/exec"
 	"runtime"
-
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/iso/internal/unxz"
 )
 
@@ -22,10 +21,7 @@ func TestBytesReadsWhatXZWrites(t *testing.T) {
 	content := sample(200_000)
 	command := exec.Command(tool, "-9", "--stdout")
 	command.Stdin = bytes.NewReader(content)
-	packed, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(command.Output())(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got, err := unxz.Bytes(packed, 1<<20)

@@ -3,6 +3,7 @@ package input_test
 import (
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -14,7 +15,5 @@ func TestEmitEmptyObject(t *testing.T) {
 	c.Spec.Import = &spec.Import{}
 	c.Spec.Hosts = []spec.Host{{Name: "a", Fencing: &spec.Fencing{}}}
 	const want = "spec:\n  hosts:\n  - name: a\n    fencing: {}\n  import: {}\n"
-	if got := string(input.Emit(c, nil, nil)); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	check.Equal(t, string(input.Emit(c, nil, nil)), want)
 }

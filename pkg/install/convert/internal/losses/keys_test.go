@@ -3,6 +3,8 @@ package losses
 import (
 	"slices"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestSteps(t *testing.T) {
@@ -11,9 +13,7 @@ func TestSteps(t *testing.T) {
 		"a.b":                  {"a", "b"},
 		"metadata.labels[b.c]": {"metadata", "labels", "b.c"},
 	} {
-		if got := Steps(path); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
+		check.Slice(t, Steps(path), want, path)
 	}
 }
 

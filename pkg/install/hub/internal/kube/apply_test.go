@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 func TestAnother(t *testing.T) {
@@ -18,8 +20,6 @@ func TestAnother(t *testing.T) {
 		"another's field":   {statusError(409, metav1.StatusReasonConflict, "conflict", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict}), false},
 		"refused by a hook": {statusError(409, metav1.StatusReasonConflict, `admission webhook "x" denied the request: no`), false},
 	} {
-		if got := isOtherObject(test.err); got != test.want {
-			t.Errorf("%s: got %v", name, got)
-		}
+		check.Equal(t, isOtherObject(test.err), test.want, name)
 	}
 }

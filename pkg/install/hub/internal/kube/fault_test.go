@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -107,10 +108,7 @@ func TestHubsThatLackSomething(t *testing.T) {
 			}
 			_ = json.NewEncoder(w).Encode(list)
 		}))
-		p, err := New(&rest.Config{Host: web.URL}, "", nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(New(&rest.Config{Host: web.URL}, "", nil, nil))(t)
 		have, err := p.Connect(t.Context())
 		switch {
 		case test.says == "" && (err != nil || have[BareMetalHosts] || !have[Agents]):

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestClusterOf: an object whose cluster is known wakes that one alone.
@@ -27,8 +29,6 @@ func TestClusterOf(t *testing.T) {
 		u := &unstructured.Unstructured{Object: fields{"kind": string(test.kind), "spec": test.spec}}
 		u.SetNamespace("ns")
 		u.SetLabels(test.labels)
-		if is := ClusterOf(u); is != test.wants {
-			t.Errorf("%s is of %q, and not of %q", name, is, test.wants)
-		}
+		check.Equal(t, ClusterOf(u), test.wants, name)
 	}
 }

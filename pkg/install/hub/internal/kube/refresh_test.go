@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // plugin sends a token, and another one once the server has not taken it, as
@@ -49,14 +51,8 @@ func TestRefresh(t *testing.T) {
 		"body used up":     {"new", io.NopCloser(strings.NewReader("{}")), http.StatusUnauthorized, "old {}"},
 	} {
 		sent = nil
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/?valid="+test.valid, test.body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := (&retryTransport{next: &plugin{token: "old"}}).RoundTrip(request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/?valid="+test.valid, test.body))(t)
+		response := must.Get((&retryTransport{next: &plugin{token: "old"}}).RoundTrip(request))(t)
 		_ = response.Body.Close()
 		if got := strings.Join(sent, ", "); got != test.want || response.StatusCode != test.status {
 			t.Errorf("%s: status %d after %q", name, response.StatusCode, got)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestDeletedObjectsAreNotChanged: who deletes an object gives the one that all others may be reading just then.
@@ -20,13 +21,9 @@ func TestDeletedObjectsAreNotChanged(t *testing.T) {
 		u.SetAnnotations(map[string]string{hubapi.AnnotationAgentInventory: "{}"})
 		return u
 	}
-	if err := store.Add(agent()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Add(agent()))
 	gone := agent()
-	if err := store.Delete(gone); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Delete(gone))
 	if diff := cmp.Diff(agent(), gone); diff != "" {
 		t.Errorf("Delete changed the object (-before +after):\n%s", diff)
 	}

@@ -14,8 +14,11 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -50,20 +53,18 @@ func deployment(preserve bool) *unstructured.Unstructured {
 }
 
 // onHub is a deleter of the cluster lab on a hub that has some objects, and its reports.
-func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *noted) {
+func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake.FakeDynamicClient, *planetest.Notes) {
 	t.Helper()
 	w, at := watched(t)
-	told := &noted{}
-	w.Report = told.note
+	told := &planetest.Notes{}
+	w.Report = told.Add
 	w.ImageSetNames = func(namespace, cluster string) (name, former string) {
 		return namespace + "." + cluster + "-release", cluster + "-release"
 	}
 	client := w.Dynamic.(*fake.FakeDynamicClient)
 	for _, u := range objects {
 		k := kube.Kind(u.GetKind())
-		if err := client.Tracker().Create(k.Resource(), u, u.GetNamespace()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, client.Tracker().Create(k.Resource(), u, u.GetNamespace()))
 		if u.GetNamespace() == "lab" {
 			put(t, at, u.DeepCopy())
 		}
@@ -74,10 +75,7 @@ func onHub(t *testing.T, objects ...*unstructured.Unstructured) (*Deleter, *fake
 // labelled are the ClusterImageSets with a label of oaictl.
 func labelled(t *testing.T, client *fake.FakeDynamicClient) (names []string) {
 	t.Helper()
-	list, err := client.Resource(kube.ClusterImageSets.Resource()).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(client.Resource(kube.ClusterImageSets.Resource()).List(t.Context(), metav1.ListOptions{}))(t)
 	for i := range list.Items {
 		if list.Items[i].GetLabels()[hubapi.LabelCluster] != "" {
 			names = append(names, list.Items[i].GetName())
@@ -118,13 +116,11 @@ func TestImageSetOfTheCluster(t *testing.T) {
 				made = installIn("lab", test.refers)
 			}
 			w, client, told := onHub(t, append(slices.Clone(test.there), test.others...)...)
-			if err := w.leftovers(t.Context(), made); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.leftovers(t.Context(), made))
 			if left := strings.Join(labelled(t, client), " "); left != test.stay {
 				t.Errorf("%q are left, not %q", left, test.stay)
 			}
-			if told := told.with("ClusterImageSet"); (test.says != "") != (len(told) == 1) || test.says != "" && !strings.Contains(told[0], test.says) {
+			if told := told.With("ClusterImageSet"); (test.says != "") != (len(told) == 1) || test.says != "" && !strings.Contains(told[0], test.says) {
 				t.Errorf("it is said: %q", told)
 			}
 
@@ -133,9 +129,7 @@ func TestImageSetOfTheCluster(t *testing.T) {
 				present = append(present, made)
 			}
 			w, client, _ = onHub(t, slices.Concat(test.there, test.others, present)...)
-			if err := w.Release(t.Context(), deployment(true)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.Release(t.Context(), deployment(true)))
 			if left := strings.Join(labelled(t, client), " "); left != test.stay {
 				t.Errorf("when it is let go of, %q are kept, not %q", left, test.stay)
 			}
@@ -149,11 +143,9 @@ func TestImageSetOfOthersUnseen(t *testing.T) {
 	client.PrependReactor("list", kube.AgentClusterInstalls.Resource().Resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: hubapi.GroupHiveExtension, Resource: "agentclusterinstalls"}, "", nil)
 	})
-	if err := w.leftovers(t.Context(), installIn("lab", "lab.lab-release")); err != nil {
-		t.Fatal(err)
-	}
-	if left := labelled(t, client); len(left) != 1 || len(told.with("lab.lab-release stays", "may not list agentclusterinstalls")) != 1 {
-		t.Errorf("%q are left, and it is said: %q", left, told.all)
+	must.Do(t, w.leftovers(t.Context(), installIn("lab", "lab.lab-release")))
+	if left := labelled(t, client); len(left) != 1 || len(told.With("lab.lab-release stays", "may not list agentclusterinstalls")) != 1 {
+		t.Errorf("%q are left, and it is said: %q", left, told.All())
 	}
 }
 
@@ -200,9 +192,7 @@ func TestPreserve(t *testing.T) {
 				there = append(there, made)
 			}
 			w, client, _ := onHub(t, there...)
-			if err := w.preserve(t.Context(), cd); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Do(t, w.preserve(t.Context(), cd), name)
 			if got := preserved(t, client); got != want {
 				t.Errorf("%s: preserved %v, after %v", name, got, before)
 			}
@@ -212,10 +202,7 @@ func TestPreserve(t *testing.T) {
 
 func preserved(t *testing.T, client *fake.FakeDynamicClient) bool {
 	t.Helper()
-	now, err := client.Resource(kube.ClusterDeployments.Resource()).Namespace("lab").Get(t.Context(), "lab", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must.Get(client.Resource(kube.ClusterDeployments.Resource()).Namespace("lab").Get(t.Context(), "lab", metav1.GetOptions{}))(t)
 	is, _, _ := unstructured.NestedBool(now.Object, "spec", "preserveOnDelete")
 	return is
 }

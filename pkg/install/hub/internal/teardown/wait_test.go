@@ -2,11 +2,8 @@ package teardown
 
 import (
 	"errors"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,9 +14,12 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
+	"github.com/oaictl/oaictl/pkg/install/internal/planetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -32,17 +32,12 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 	for _, k := range kube.Known() {
 		lists[k.Resource()], served[k] = string(k)+"List", true
 	}
-	client, err := kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(kube.New(&rest.Config{Host: "https://hub.example.com:6443"}, "", nil, nil))(t)
 	client.Served, client.Dynamic = served, fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
 	t.Cleanup(client.Close)
 	at := kube.NewNamespace(&hubapi.Texts{}, "lab", kube.Watched()...)
 	for _, s := range at.Stores {
-		if err := s.Replace(nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Replace(nil, ""))
 	}
 	client.Namespaces["lab"] = at
 	return &Deleter{Writer: kube.Writer{Client: client, Namespace: at, Cluster: "lab"}}, at
@@ -52,9 +47,7 @@ func watched(t *testing.T) (*Deleter, *kube.Namespace) {
 func put(t *testing.T, at *kube.Namespace, objects ...*unstructured.Unstructured) {
 	t.Helper()
 	for _, u := range objects {
-		if err := at.Stores[kube.Kind(u.GetKind())].Update(u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, at.Stores[kube.Kind(u.GetKind())].Update(u))
 	}
 }
 
@@ -72,30 +65,6 @@ func agent() *unstructured.Unstructured {
 	return object(hubapi.GroupAgentInstall+"/v1beta1", hubapi.KindAgent, "00000000-0000-0000-0000-000000000000")
 }
 
-// noted gathers notes.
-type noted struct {
-	mu  sync.Mutex
-	all []string
-}
-
-func (n *noted) note(text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.all = append(n.all, text)
-}
-
-// with are the reports that contain all of some words.
-func (n *noted) with(words ...string) (found []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, text := range n.all {
-		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
-			found = append(found, text)
-		}
-	}
-	return found
-}
-
 // An Agent that takes the name of a deleted one is another object, and the deleted one counts as gone.
 func TestGoneByIdentity(t *testing.T) {
 	w, at := watched(t)
@@ -104,9 +73,7 @@ func TestGoneByIdentity(t *testing.T) {
 	before.SetUID(types.UID("first"))
 	again.SetUID(types.UID("second"))
 	put(t, at, again)
-	if err := w.gone(t.Context(), before); err != nil {
-		t.Errorf("the one before: %v", err)
-	}
+	check.Do(t, w.gone(t.Context(), before), "the one before")
 	if err := w.gone(t.Context(), again); model.FaultOf(err).Code != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
@@ -148,49 +115,27 @@ func TestNotesOfAWait(t *testing.T) {
 		u.SetDeletionTimestamp(&now)
 	}
 	put(t, at, first, second)
-	told := &noted{}
-	w.Report = told.note
+	told := &planetest.Notes{}
+	w.Report = told.Add
 	done := make(chan error, 1)
 	go func() {
 		done <- w.gone(t.Context(), first, second)
 	}()
-	told.await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
+	told.Await(t, "ClusterDeployment lab, held by the finalizer "+hiveFinalizer+" (of Hive's operator)", "InfraEnv lab", "(of the assisted-service)")
 	began := w.Clock.Now()
 	for w.Clock.Now().Sub(began) < 3*reportInterval {
-		if err := w.Clock.Sleep(t.Context(), reportInterval); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Clock.Sleep(t.Context(), reportInterval))
 	}
-	if len(told.with("waiting for")) != 1 {
-		t.Errorf("while nothing changes: %q", told.all)
+	if len(told.With("waiting for")) != 1 {
+		t.Errorf("while nothing changes: %q", told.All())
 	}
-	if err := at.Store(kube.InfraEnvs).Delete(second); err != nil {
-		t.Fatal(err)
+	must.Do(t, at.Store(kube.InfraEnvs).Delete(second))
+	told.Await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
+	if len(told.With("InfraEnv")) != 1 {
+		t.Errorf("in all: %q", told.All())
 	}
-	told.await(t, "waiting for ClusterDeployment lab, held by the finalizer "+hiveFinalizer)
-	if len(told.with("InfraEnv")) != 1 {
-		t.Errorf("in all: %q", told.all)
-	}
-	if err := at.Store(kube.ClusterDeployments).Delete(first); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-// await waits for a note.
-func (n *noted) await(t *testing.T, words ...string) {
-	t.Helper()
-	for range 2000 {
-		if len(n.with(words...)) > 0 {
-			return
-		}
-		if err := clock.Real().Sleep(t.Context(), 10*time.Millisecond); err != nil {
-			return
-		}
-	}
-	t.Errorf("no note of %q: %q", words, n.all)
+	must.Do(t, at.Store(kube.ClusterDeployments).Delete(first))
+	check.Do(t, <-done)
 }
 
 // Many objects that the same finalizer holds are reported together.
@@ -204,9 +149,7 @@ func TestHeldTogether(t *testing.T) {
 		left = append(left, u)
 	}
 	got := held(left, " (of %s)")
-	if want := []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
+	check.Slice(t, got, []string{"Agent a, b, c, d, e, 2 more, held by the finalizer agent.agent-install.openshift.io/ai-deprovision (of the assisted-service)"})
 }
 
 // TestDeletedOnce: what is being deleted already is not deleted again, however often a
@@ -222,9 +165,7 @@ func TestDeletedOnce(t *testing.T) {
 			now := metav1.Now()
 			u.SetDeletionTimestamp(&now)
 		}
-		if err := w.Delete(t.Context(), kube.Agents, u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.Delete(t.Context(), kube.Agents, u))
 		if asked := requests() > before; asked == deleted {
 			t.Errorf("being deleted %v: asked to delete it %v", deleted, asked)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // BenchmarkHosts is what it costs to read 500 hosts without their inventories,
@@ -25,18 +27,13 @@ func BenchmarkHosts(b *testing.B) {
 			"progress": map[string]any{"current_stage": "Installing"}, "progress_stages": []string{"Starting installation", "Installing", "Done"},
 		})
 	}
-	data, err := json.Marshal(hosts)
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := must.Get(json.Marshal(hosts))(b)
 	tables := NewTables()
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
 		var wires []Host
-		if err := json.Unmarshal(data, &wires); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, json.Unmarshal(data, &wires))
 		for i := range wires {
 			tables.HostOf(&wires[i])
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -18,9 +19,7 @@ import (
 func keepingOf(t *testing.T, wire string) [3]model.Keeping {
 	t.Helper()
 	var c Cluster
-	if err := json.Unmarshal([]byte(wire), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(wire), &c))
 	tables := NewTables()
 	now := tables.ClusterOf(&c, "").Keeping
 	return [3]model.Keeping{now[model.SettingMachineNetworks], now[model.SettingAPIVIPs], now[model.SettingIngressVIPs]}
@@ -106,9 +105,7 @@ func asTaken(t *testing.T, e recorded, cluster json.RawMessage) model.Keeping {
 		VIPs     []json.RawMessage `json:"api_vips"`
 	}
 	var answer struct{ Reason string }
-	if err := errorsOf(json.Unmarshal(e.Request, &asked), json.Unmarshal(e.Response, &answer)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errorsOf(json.Unmarshal(e.Request, &asked), json.Unmarshal(e.Response, &answer)))
 	now := keepingOf(t, string(cluster))
 	switch {
 	case len(asked.Networks) > 0:

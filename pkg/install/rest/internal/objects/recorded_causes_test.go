@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -24,10 +25,7 @@ func TestCausesOfRecordedClusters(t *testing.T) {
 	}
 	var files []string
 	for _, pattern := range []string{"*.jsonl", "real2/*.jsonl"} {
-		found, err := filepath.Glob(filepath.Join(folder, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(folder, pattern)))(t)
 		files = append(files, found...)
 	}
 	tables, named := NewTables(), map[string]int{}
@@ -74,9 +72,7 @@ func recordedCluster(t *testing.T, tables *Tables, data json.RawMessage) *model.
 	t.Helper()
 	var wire Cluster
 	var raw struct{ Hosts []Host }
-	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)))
 	cluster := tables.ClusterOf(&wire, "")
 	observed := &model.Observed{Cluster: cluster, At: cluster.StatusSince}
 	for i := range raw.Hosts {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -16,10 +17,7 @@ import (
 // what the REST API of the service behind the hub showed then (hub-hyperthreading and
 // hub-settings in internal/simulator/EVIDENCE.md).
 func TestRecordedObjects(t *testing.T) {
-	file, err := os.Open("../../../../../internal/shared/hubobjects/testdata/recorded.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open("../../../../../internal/shared/hubobjects/testdata/recorded.jsonl"))(t)
 	defer file.Close()
 	compared := 0
 	for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -28,28 +26,18 @@ func TestRecordedObjects(t *testing.T) {
 			Spec, Service json.RawMessage
 		}
 		var object, said hubobjects.Fields
-		if err := json.Unmarshal(lines.Bytes(), &recorded); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal([]byte(`{"spec":`+string(recorded.Spec)+`}`), &object); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(recorded.Service, &said); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &recorded))
+		must.Do(t, json.Unmarshal([]byte(`{"spec":`+string(recorded.Spec)+`}`), &object))
+		must.Do(t, json.Unmarshal(recorded.Service, &said))
 		var have, shown model.Settings
 		var sets func([]string) []model.Setting
 		if recorded.Kind == "InfraEnv" {
 			var wire InfraEnv
-			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(recorded.Service, &wire))
 			have, shown, sets = hubobjects.InfraEnvTable().Settings(object), NewTables().InfraEnv.Settings(&wire), NewTables().InfraEnv.SetBy
 		} else {
 			var wire Cluster
-			if err := json.Unmarshal(recorded.Service, &wire); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(recorded.Service, &wire))
 			have, shown, sets = hubobjects.InstallTable().Settings(object), NewTables().Cluster.Settings(&wire), NewTables().Cluster.SetBy
 		}
 		var fields []string

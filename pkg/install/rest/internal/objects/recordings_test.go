@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -49,18 +51,13 @@ func TestRecordings(t *testing.T) {
 // readRecording is every exchange of a recording.
 func readRecording(t *testing.T, file string) []recorded {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(file))(t)
 	var out []recorded
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var exchange recorded
-		if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &exchange))
 		out = append(out, exchange)
 	}
 	return out
@@ -90,9 +87,7 @@ func (r *reader) exchange(e recorded) {
 		r.host(e.Response)
 	case hostsPath.MatchString(e.Path):
 		var hosts []json.RawMessage
-		if err := json.Unmarshal(e.Response, &hosts); err != nil {
-			r.Error(err)
-		}
+		check.Do(r, json.Unmarshal(e.Response, &hosts))
 		for _, h := range hosts {
 			r.host(h)
 		}
@@ -106,9 +101,7 @@ func (r *reader) cluster(data json.RawMessage) {
 		ValidationsInfo string            `json:"validations_info"`
 		Hosts           []json.RawMessage `json:"hosts"`
 	}
-	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
-		r.Fatalf("cluster: %v", err)
-	}
+	must.Do(r, errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)), "cluster")
 	c := r.tables.ClusterOf(&wire, "")
 	if c.State == model.ClusterUnknown || c.ID == "" || c.Name == "" || c.Created.IsZero() || c.StatusSince.IsZero() {
 		r.Errorf("cluster read as %+v", c)
@@ -131,9 +124,7 @@ func (r *reader) host(data json.RawMessage) {
 			Stage string `json:"current_stage"`
 		} `json:"progress"`
 	}
-	if err := errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)); err != nil {
-		r.Fatalf("host: %v", err)
-	}
+	must.Do(r, errorsOf(json.Unmarshal(data, &wire), json.Unmarshal(data, &raw)), "host")
 	h := r.tables.HostOf(&wire)
 	if h.State == model.HostUnknown || h.ID == "" || h.InfraEnvID == "" || h.Registered.IsZero() {
 		r.Errorf("host read as %+v", h)
@@ -150,9 +141,7 @@ func (r *reader) host(data json.RawMessage) {
 func (r *reader) infraEnv(data json.RawMessage) {
 	r.counts["infra-env"]++
 	var wire InfraEnv
-	if err := json.Unmarshal(data, &wire); err != nil {
-		r.Fatalf("infra-env: %v", err)
-	}
+	must.Do(r, json.Unmarshal(data, &wire), "infra-env")
 	e := r.tables.InfraEnvOf(&wire)
 	if e.ID == "" || e.Name == "" || e.Created.IsZero() || e.Image.State != model.ImageReady || e.Image.URL == "" || !e.Image.Expires.IsZero() {
 		r.Errorf("infra-env read as %+v", e)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -112,14 +114,8 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 		t.Run(kind+"/"+string(e.key), func(t *testing.T) {
 			want := model.ValueOf(c.value)
 			if c.body != "" {
-				fields, err := table.Fields(model.Settings{e.key: want})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := json.Marshal(fields)
-				if err != nil || string(got) != c.body {
-					t.Errorf("body %s, want %s (%v)", got, c.body, err)
-				}
+				fields := must.Get(table.Fields(model.Settings{e.key: want}))(t)
+				check.Equal(t, string(must.Get(json.Marshal(fields))(t)), c.body, "body")
 			}
 			var wire W
 			if c.wire == "" { // the service does not say
@@ -128,12 +124,8 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 				}
 				return
 			}
-			if err := json.Unmarshal([]byte(c.wire), &wire); err != nil {
-				t.Fatal(err)
-			}
-			if got := table.Settings(&wire)[e.key]; got != want {
-				t.Errorf("read %s, want %s", got, want)
-			}
+			must.Do(t, json.Unmarshal([]byte(c.wire), &wire))
+			check.Equal(t, table.Settings(&wire)[e.key], want, "read")
 		})
 	}
 }
@@ -143,7 +135,7 @@ func checkTable[W any](t *testing.T, kind string, table Table[W], cases map[mode
 func TestSettingsOfNothing(t *testing.T) {
 	tables := NewTables()
 	cluster := slices.Sorted(maps.Keys(tables.Cluster.Settings(&Cluster{})))
-	if diff := cmp.Diff([]model.Setting{
+	check.Same(t, []model.Setting{
 		model.SettingTags, model.SettingAPIVIPs, model.SettingClusterNetworks, model.SettingMachineNetworks, model.SettingServiceNetworks,
 		model.SettingIngressVIPs, model.SettingLoadBalancer, model.SettingOperators, model.SettingProxy,
 	}, cluster, cmp.Transformer("sort", func(s []model.Setting) []string {
@@ -153,13 +145,9 @@ func TestSettingsOfNothing(t *testing.T) {
 		}
 		slices.Sort(out)
 		return out
-	})); diff != "" {
-		t.Error(diff)
-	}
+	}))
 	var host Host
-	if err := json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(`{"installer_args":"{","node_labels":"[]","fencing_credentials":7,"skip_formatting_disks":""}`), &host))
 	for key := range tables.Host.Settings(&host) {
 		if key != model.SettingRole && key != model.SettingKeepDisks {
 			t.Errorf("%s out of nothing", key)
@@ -169,10 +157,7 @@ func TestSettingsOfNothing(t *testing.T) {
 
 // The optional operators of a bundle are sent with it and not shown.
 func TestOptionalOperatorsOfABundle(t *testing.T) {
-	fields, err := NewTables().Cluster.Fields(model.Settings{model.SettingBundles: model.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fields := must.Get(NewTables().Cluster.Fields(model.Settings{model.SettingBundles: model.ValueOf([]spec.Bundle{{ID: "a", Optional: []string{"x", "y"}}, {ID: "b"}})}))(t)
 	got, err := json.Marshal(fields)
 	if want := `{"operator_bundles":[{"id":"a","operators":["x","y"]},{"id":"b"}]}`; err != nil || string(got) != want {
 		t.Errorf("got %s, want %s (%v)", got, want, err)
@@ -190,9 +175,7 @@ func TestUnknownSettingIsRefused(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	text := WriteTags("2026-11-21 a/b", []string{"blue sky"})
-	if want := "oaictl,oaictl_run_2026_11_21_a_b,blue sky"; text != want {
-		t.Errorf("got %s", text)
-	}
+	check.Equal(t, text, "oaictl,oaictl_run_2026_11_21_a_b,blue sky")
 	owned, run, users := readTags(text, "2026-11-21 a/b")
 	if !owned || run != "2026-11-21 a/b" || !slices.Equal(users, []string{"blue sky"}) {
 		t.Errorf("got %v %s %v", owned, run, users)
@@ -264,9 +247,7 @@ func TestInventory(t *testing.T) {
 			Type: "SSD", SizeBytes: 5, Holders: []string{"dm-0", "dm-1"}, Removable: true, Media: true, Reasons: []string{"small"},
 		}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check.Same(t, want, got)
 	if got := readInventory(`{"hostname":"h","cpu":{"count":"many"},"disks":[{"id":"d"}]}`, "x"); !got.Known || got.Hostname != "h" || len(got.Disks) != 1 {
 		t.Errorf("one odd field took others with it: %+v", got)
 	}
@@ -284,10 +265,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 	for count, want := range map[int]string{
 		1: `{"high_availability_mode":"None"}`, 2: `{"control_plane_count":2}`, 3: `{"high_availability_mode":"Full"}`, 5: `{"control_plane_count":5}`,
 	} {
-		fields, err := table.Fields(model.Settings{model.SettingControlPlane: model.ValueOf(count)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(table.Fields(model.Settings{model.SettingControlPlane: model.ValueOf(count)}))(t)
 		if sent, err := json.Marshal(fields); err != nil || string(sent) != want {
 			t.Errorf("%d: sent %s (%v), want %s", count, sent, err, want)
 		}
@@ -296,9 +274,7 @@ func TestControlPlaneOfAllReleases(t *testing.T) {
 		`{"high_availability_mode":"None"}`: "1", `{"high_availability_mode":"Full"}`: "3", `{"high_availability_mode":"Full","control_plane_count":5}`: "5", `{}`: "",
 	} {
 		var wire Cluster
-		if err := json.Unmarshal([]byte(shown), &wire); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(shown), &wire))
 		if got := table.Settings(&wire)[model.SettingControlPlane]; got != want {
 			t.Errorf("%s: read %q, want %q", shown, got, want)
 		}

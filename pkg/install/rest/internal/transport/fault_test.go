@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
 // TestRecordedErrors reads every error that was recorded from a real service, where
@@ -24,10 +26,7 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	read := 0
 	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(name))(t)
 		lines := bufio.NewScanner(file)
 		lines.Buffer(nil, 64<<20)
 		for lines.Scan() {
@@ -36,9 +35,7 @@ func TestRecordedErrors(t *testing.T) {
 				Status       int
 				Response     json.RawMessage
 			}
-			if err := json.Unmarshal(lines.Bytes(), &exchange); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(lines.Bytes(), &exchange))
 			if exchange.Status < 400 {
 				continue
 			}
