@@ -174,7 +174,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 				}
 			}
 			s.settle()
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
+			if set := kube.ImageSetOf(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
 				t.Errorf("it refers to %s", set)
 			}
 			for set, there := range map[string]bool{want: true, not: false} {
@@ -187,7 +187,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 			if done := s.settle(); !slices.Equal(done, []string{"UpdateCluster"}) {
 				t.Errorf("done %v", done)
 			}
-			if set := currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
+			if set := kube.ImageSetOf(s.get(kube.AgentClusterInstalls, s.namespace)); set != want {
 				t.Errorf("it refers to %s", set)
 			}
 			if err := s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}); err != nil {
