@@ -95,12 +95,7 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 
 // Then is what a command does that reads its target, and then runs.
 func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*cobra.Command, []string) error {
-	return func(command *cobra.Command, given []string) error {
-		if err := t.Read(command, given, kinds...); err != nil {
-			return err
-		}
-		return run(command.Context())
-	}
+	return After(func(command *cobra.Command, given []string) error { return t.Read(command, given, kinds...) }, run)
 }
 
 // KindOf is what a person called a kind, in the singular.
