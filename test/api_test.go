@@ -3,7 +3,9 @@ package test
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
 	"go/importer"
+	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
@@ -162,5 +164,91 @@ func (s *shown) visit(t types.Type) {
 		for m := range t.Methods() {
 			s.visit(m.Type())
 		}
+	}
+}
+
+// mostExported is how many names importers find over pkg/install/...
+const mostExported = 320
+
+// TestExportedNamesAreFew counts the names that importers find over pkg/install/..., methods and fields aside. The constants
+// of one declaration count as one, by their type.
+func TestExportedNamesAreFew(t *testing.T) {
+	var names []string
+	for _, s := range sources(t) {
+		if strings.HasPrefix(s.pkg, "pkg/install") && !strings.Contains(s.pkg+"/", "/internal/") && !s.test {
+			for _, d := range s.file.Decls {
+				names = append(names, exportedBy(d)...)
+			}
+		}
+	}
+	if len(names) < mostExported/2 || len(names) > mostExported {
+		t.Errorf("%d names are exported over pkg/install/..., at most %d: %s", len(names), mostExported, strings.Join(names, " "))
+	}
+}
+
+// exportedBy are the names that a declaration exports.
+func exportedBy(d ast.Decl) []string {
+	var names []string
+	add := func(name *ast.Ident) {
+		if name.IsExported() {
+			names = append(names, name.Name)
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			add(d.Name)
+		}
+	case *ast.GenDecl:
+		before, counted := "", map[string]bool{}
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				add(s.Name)
+			case *ast.ValueSpec:
+				of := fmt.Sprint(s.Type)
+				if s.Type == nil && len(s.Values) == 0 {
+					of = before // as the constant before it
+				}
+				before = of
+				if d.Tok == token.CONST && counted[of] {
+					continue
+				}
+				for _, name := range s.Names {
+					add(name)
+				}
+				counted[of] = slices.ContainsFunc(s.Names, (*ast.Ident).IsExported)
+			}
+		}
+	}
+	return names
+}
+
+func TestExportsAreSeen(t *testing.T) {
+	const text = `package p
+type T int
+type t int
+func F() {}
+func (T) M() {}
+func f() {}
+var V, w = 1, 2
+const One T = 1
+const (
+	Two T = iota
+	Three
+	four
+	Text = "a"
+	More = "b"
+)`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range file.Decls {
+		names = append(names, exportedBy(d)...)
+	}
+	if got := strings.Join(names, " "); got != "T F V One Two Text" {
+		t.Errorf("exported are %s", got)
 	}
 }

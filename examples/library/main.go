@@ -41,10 +41,10 @@ func main() {
 	defer stop()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "installer:", err)
-		if next := model.NextOf(err); next != "" {
+		if next := model.FaultOf(err).Next; next != "" {
 			fmt.Fprintln(os.Stderr, "next:", next)
 		}
-		os.Exit(int(model.CodeOf(err)))
+		os.Exit(int(model.FaultOf(err).Code))
 	}
 }
 
@@ -58,7 +58,7 @@ func run(ctx context.Context, o options) error {
 
 	// What to identify with is the importer's choice. Without any of it, as
 	// here where the variable is unset, the service is spoken to openly.
-	auth, err := rest.Authorise(rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}, rest.Exchanger{})
+	auth, err := rest.Credentials{Token: spec.NewSecret(os.Getenv("TOKEN"))}.Authorise(nil, "", nil)
 	if err != nil {
 		return err
 	}
@@ -68,11 +68,11 @@ func run(ctx context.Context, o options) error {
 	}
 
 	installer := install.New(service,
-		install.WithFiles(install.NewFiles(o.dir)),
-		install.WithPollInterval(o.poll),
-		install.WithEvents(func(e model.Event) {
-			fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)
-		}),
+		install.Config{Files: install.Directory(o.dir),
+			PollInterval: o.poll,
+			Events: func(e model.Event) {
+				fmt.Printf("%s %-10s %-6s %s\n", e.Time.Format(time.TimeOnly), e.Type, e.Host, e.Message)
+			}},
 	)
 	desired := &model.Desired{Spec: cluster, Options: model.Options{Run: "example"}}
 

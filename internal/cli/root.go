@@ -143,7 +143,7 @@ func exit(ctx context.Context, a *app.App, command *cobra.Command, err error) in
 		return 0
 	}
 	if by := app.InterruptOf(ctx); by != nil && app.CodeOf(err) != by.Code {
-		err = &model.Fault{Code: by.Code, Err: by, Next: model.Literal(a.CommandLine())}
+		err = &model.Fault{Code: by.Code, Err: by, Next: model.Advicef("%s", a.CommandLine())}
 	}
 	code := app.CodeOf(err)
 	fmt.Fprintf(a.IO.Err, "%s: %s\n", a.Identity.Name, shownError(err))
@@ -161,7 +161,7 @@ func exit(ctx context.Context, a *app.App, command *cobra.Command, err error) in
 // nextOf is the error's advice, or the explanation of the first field that is wrong.
 func nextOf(err error) model.Advice {
 	problems, is := errors.AsType[*spec.Problems](err)
-	if next := model.NextOf(err); next != "" || !is {
+	if next := model.FaultOf(err).Next; next != "" || !is {
 		return next
 	}
 	for _, p := range problems.List {

@@ -169,7 +169,7 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 		}
 		c.Say("installing host %s", host.Hostname)
 		err = c.Service.Act(ctx, byID(), model.Action{
-			Kind: model.InstallHost, Scope: model.HostScope(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
+			Kind: model.InstallHost, Scope: model.ScopeHost.Of(host.Hostname), Target: host.ID, InfraEnv: infraEnv, Name: host.Hostname,
 		})
 		if err != nil && (!passing(err) || context.Cause(ctx) != nil) {
 			return true, wait{}, err

@@ -106,8 +106,8 @@ func TestAddNodeWaitsForThisMachine(t *testing.T) {
 	client := m.client()
 	client.Timeout = 20 * time.Minute
 	_, err := client.AddNode(t.Context())
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "this machine to register") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "this machine to register") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("another machine was installed: %v", made)
@@ -136,8 +136,8 @@ func TestAddNodeBelievesNoAnswer(t *testing.T) {
 	m.wire.next = deaf{m.wire.next}
 	m.wire.made()
 	_, err := m.client().AddNode(t.Context())
-	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if made := m.wire.made(); len(made) != installTries {
 		t.Errorf("it was asked %d times", len(made))
@@ -167,7 +167,7 @@ func TestAddStep(t *testing.T) {
 		next, on, err := addStep(&model.Host{State: tt.state}, tt.tries)
 		code := on.code
 		if err != nil {
-			code = model.CodeOf(err)
+			code = model.FaultOf(err).Code
 		}
 		if next != tt.step || code != tt.code {
 			t.Errorf("%s after %d: step %d, code %d (%v)", tt.state, tt.tries, next, code, err)

@@ -219,7 +219,7 @@ func waitOut(ctx context.Context, err error) (wait, error) {
 	if !passing(err) || context.Cause(ctx) != nil {
 		return wait{}, err
 	}
-	return wait{what: "the service: " + err.Error(), code: model.CodeTimeout, next: model.NextOf(err)}, nil
+	return wait{what: "the service: " + err.Error(), code: model.CodeTimeout, next: model.FaultOf(err).Next}, nil
 }
 
 func passing(err error) bool {

@@ -89,26 +89,26 @@ func TestConfigureGivesUp(t *testing.T) {
 	client := m.client()
 	client.Timeout = 10 * time.Minute
 	_, err := client.Configure(t.Context())
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "master-9: Host not registered") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "master-9: Host not registered") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if got, want := m.read("run/host-config-failures"), "master-9: Host not registered\n"; got != want {
 		t.Errorf("the file of failures holds %q, want %q", got, want)
 	}
 	status, err := m.client().Status(t.Context())
-	if err != nil || model.CodeOf(status.Trouble()) != model.CodeBlocked || !strings.Contains(status.Trouble().Error(), "installation cannot proceed: master-9") {
+	if err != nil || model.FaultOf(status.Trouble()).Code != model.CodeBlocked || !strings.Contains(status.Trouble().Error(), "installation cannot proceed: master-9") {
 		t.Errorf("%v, %v", status.Trouble(), err)
 	}
 	start := m.client()
 	start.Timeout = time.Minute
-	if _, err := start.StartInstall(t.Context()); model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "hosts to be configured") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if _, err := start.StartInstall(t.Context()); model.FaultOf(err).Code != model.CodeBlocked || !strings.Contains(err.Error(), "hosts to be configured") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	m.put("hostconfig/master-9/root-device-hints.yaml", "deviceName: /dev/sda\n")
 	client = m.client()
 	client.Timeout = time.Minute
-	if _, err := client.Configure(t.Context()); model.CodeOf(err) != model.CodeTimeout {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if _, err := client.Configure(t.Context()); model.FaultOf(err).Code != model.CodeTimeout {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 }
 
@@ -213,8 +213,8 @@ func TestConfigureOnceItInstalls(t *testing.T) {
 	m.put("run/host-config-failures", "old: trouble\n")
 	m.wire.made()
 	_, err := m.client().Configure(t.Context())
-	if model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "master-0: role, installation disk") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeBlocked || !strings.Contains(err.Error(), "too late") || !strings.Contains(err.Error(), "master-0: role, installation disk") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("written in spite of that: %v", made)

@@ -135,7 +135,7 @@ func TestDuplicates(t *testing.T) {
 			client := &Client{Service: &shelf{clusters: test.found, envs: test.envs}, Warn: func(string, ...any) {}}
 			got, err := client.cluster(t.Context())
 			if test.want == "" {
-				if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple clusters") {
+				if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple clusters") {
 					t.Errorf("%+v, %v; want several", got, err)
 				}
 			} else if err != nil || got.ID != test.want {

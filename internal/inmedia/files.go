@@ -85,7 +85,7 @@ func (f *Files) elsewhere(errs ...error) error {
 		return all
 	}
 	return &model.Fault{
-		Code: model.CodeOf(all), Permanent: true, Err: all,
+		Code: model.FaultOf(all).Code, Permanent: true, Err: all,
 		Next: model.Advice("if they are elsewhere, say where in " + strings.Join(variables, ", ")),
 	}
 }

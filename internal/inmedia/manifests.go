@@ -127,7 +127,7 @@ func networkOf(config *agentinstall.NMStateConfig) (network model.StaticNetwork,
 func (m *infraEnvManifests) desired() *model.Desired {
 	c := &spec.Cluster{}
 	c.Metadata.Name = m.infraEnv.Name
-	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
+	c.Spec.PullSecret = m.pullSecret.Source()
 	return &model.Desired{Spec: c}
 }
 
@@ -206,7 +206,7 @@ func (m *clusterManifests) desired() *model.Desired {
 	c := &spec.Cluster{}
 	c.Metadata.Name = m.name()
 	c.Spec.BaseDomain = m.deployment.Spec.BaseDomain
-	c.Spec.PullSecret = spec.SourceOf(m.pullSecret)
+	c.Spec.PullSecret = m.pullSecret.Source()
 	if consumer := m.install.Labels[hubapi.LabelConsumer]; consumer != "" {
 		c.Metadata.Tags = []string{consumer}
 	}

@@ -125,8 +125,8 @@ func TestRefusals(t *testing.T) {
 			own.reset(nil)
 			tt.spoil(&own)
 			_, err := tt.step(own.client(), t.Context())
-			if err == nil || model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
-				t.Fatalf("code %d: %v; want %d and %q", model.CodeOf(err), err, tt.code, tt.says)
+			if err == nil || model.FaultOf(err).Code != tt.code || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("code %d: %v; want %d and %q", model.FaultOf(err).Code, err, tt.code, tt.says)
 			}
 			if strings.Contains(err.Error(), "dXNlcjpwYXNz") || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the error holds a secret: %v", err)
@@ -173,8 +173,8 @@ func TestNextNamesVariables(t *testing.T) {
 		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "say where in INFRA_ENV_FILE"},
 	} {
 		_, err := test.step(test.client, t.Context())
-		if model.CodeOf(err) != test.code || !strings.HasSuffix(model.NextOf(err).String(), test.next) {
-			t.Errorf("code %d: %v\nNext: %s", model.CodeOf(err), err, model.NextOf(err))
+		if model.FaultOf(err).Code != test.code || !strings.HasSuffix(model.FaultOf(err).Next.String(), test.next) {
+			t.Errorf("code %d: %v\nNext: %s", model.FaultOf(err).Code, err, model.FaultOf(err).Next)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestSeveralOfAKind(t *testing.T) {
 			{Kind: model.RegisterInfraEnv, Name: name, Settings: model.Settings{model.SettingVersion: model.ValueOf("4.20")}},
 		} {
 			desired := byID()
-			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.SourceOf(spec.NewSecret(pullSecret))
+			desired.Spec.Metadata.Name, desired.Spec.Spec.PullSecret = name, spec.NewSecret(pullSecret).Source()
 			if err := m.client().Service.Act(t.Context(), desired, kind); err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +209,7 @@ func TestSeveralOfAKind(t *testing.T) {
 	m.wire.made()
 	for name, step := range map[string]stepFunc{"cluster": (*Client).RegisterCluster, "infraenv": (*Client).RegisterInfraEnv, "start": (*Client).StartInstall} {
 		_, err := step(m.client(), t.Context())
-		if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple") {
+		if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "found multiple") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -224,7 +224,7 @@ func TestAnotherClusterIsThere(t *testing.T) {
 	m.edit("cluster-deployment.yaml", "clusterName: lab", "clusterName: other")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "a cluster of another name already: lab") {
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "a cluster of another name already: lab") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
@@ -238,9 +238,9 @@ func TestOverridesThatAreRefused(t *testing.T) {
 	m.edit("agent-cluster-install.yaml", `{"fips": true}`, `{"fipsx": true}`)
 	for range 2 { // the second finds the cluster there
 		_, err := m.client().RegisterCluster(t.Context())
-		if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
-			!strings.Contains(err.Error(), "fipsx") || strings.Contains(model.NextOf(err).String(), "too old") {
-			t.Errorf("code %d: %v\nNext: %s", model.CodeOf(err), err, model.NextOf(err))
+		if model.FaultOf(err).Code != model.CodeInput || !strings.HasPrefix(err.Error(), "read "+m.env.AgentClusterInstall+": the service refuses the annotation agent-install.openshift.io/install-config-overrides: ") ||
+			!strings.Contains(err.Error(), "fipsx") || strings.Contains(model.FaultOf(err).Next.String(), "too old") {
+			t.Errorf("code %d: %v\nNext: %s", model.FaultOf(err).Code, err, model.FaultOf(err).Next)
 		}
 	}
 	m.edit("agent-cluster-install.yaml", `{"fipsx": true}`, `{"fips": true}`)
@@ -255,7 +255,7 @@ func TestManifestOfAnotherContent(t *testing.T) {
 	m.put("extra/b.yaml", "b: 1\n")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
@@ -271,8 +271,8 @@ func TestRefusedTokens(t *testing.T) {
 		for _, source := range []rest.TokenSource{nil, RawToken(spec.NewSecret("not.a.token"))} {
 			m.auth = source
 			_, err := step(m.client(), t.Context())
-			if model.CodeOf(err) != model.CodeAuth {
-				t.Errorf("%s: code %d, %v", name, model.CodeOf(err), err)
+			if model.FaultOf(err).Code != model.CodeAuth {
+				t.Errorf("%s: code %d, %v", name, model.FaultOf(err).Code, err)
 			}
 			if err != nil && strings.Contains(err.Error(), "not.a.token") {
 				t.Errorf("the error holds the token: %v", err)
@@ -341,8 +341,8 @@ func TestNobodyAnswers(t *testing.T) {
 			client := m.client()
 			client.Service, client.Clock, client.Timeout = plane, clock, 20*time.Minute
 			_, err = tt.step(client, t.Context())
-			if model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), "connection refused") {
-				t.Errorf("code %d: %v", model.CodeOf(err), err)
+			if model.FaultOf(err).Code != tt.code || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 			}
 			if waited := clock.at.Sub(time.Unix(1e9, 0)); wire.asked == 0 || wire.asked > tt.most || waited > 21*time.Minute {
 				t.Errorf("asked %d times in %s", wire.asked, waited)

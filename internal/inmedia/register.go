@@ -274,7 +274,7 @@ func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*m
 	if err != nil {
 		return nil, err
 	}
-	action := model.Action{Kind: model.RegisterInfraEnv, Scope: model.InfraEnvScope(m.infraEnv.Name), Name: m.infraEnv.Name}
+	action := model.Action{Kind: model.RegisterInfraEnv, Scope: model.ScopeInfraEnv.Of(m.infraEnv.Name), Name: m.infraEnv.Name}
 	if cluster != nil {
 		action.Target = cluster.ID
 		c.Say("registering InfraEnv %s of cluster %s", m.infraEnv.Name, cluster.Name)

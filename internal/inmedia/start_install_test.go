@@ -64,7 +64,7 @@ func TestStartStep(t *testing.T) {
 			next, on, err := client.startStep(&model.Observed{Cluster: &model.Cluster{State: tt.state}, Hosts: tt.hosts}, 2, tt.tries)
 			code := on.code
 			if err != nil {
-				code = model.CodeOf(err)
+				code = model.FaultOf(err).Code
 			}
 			if next != tt.step || code != tt.code {
 				t.Errorf("step %d, code %d (%v); want %d, %d", next, code, err, tt.step, tt.code)
@@ -112,8 +112,8 @@ func TestFailedPreparationsAreBounded(t *testing.T) {
 		Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}, ControlPlane: 1},
 	}
 	_, err := client.StartInstall(t.Context())
-	if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "an image cannot be pulled") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeFailed || !strings.Contains(err.Error(), "an image cannot be pulled") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if service.starts != startTries {
 		t.Errorf("started %d times, want %d", service.starts, startTries)
@@ -140,8 +140,8 @@ func TestStartWaitsForTheCluster(t *testing.T) {
 	client := m.client()
 	client.Timeout = time.Minute
 	_, err := client.StartInstall(t.Context())
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "waited for 1m0s for a cluster to be registered") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "waited for 1m0s for a cluster to be registered") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	client = m.client()
 	pauses := 0
@@ -174,7 +174,7 @@ func TestInfraEnvBeforeItsCluster(t *testing.T) {
 	m.boot(host.Day1)
 	m.must((*Client).Configure, "configured")
 	status, err := m.client().Status(t.Context())
-	if trouble := status.Trouble(); err != nil || model.CodeOf(trouble) != model.CodeBlocked || trouble == nil || !strings.Contains(trouble.Error(), "3 hosts without a cluster") {
+	if trouble := status.Trouble(); err != nil || model.FaultOf(trouble).Code != model.CodeBlocked || trouble == nil || !strings.Contains(trouble.Error(), "3 hosts without a cluster") {
 		t.Errorf("%v, %v", trouble, err)
 	}
 	m.must((*Client).StartInstall, "started")
@@ -194,8 +194,8 @@ func TestStartWaitsForHosts(t *testing.T) {
 	client := m.client()
 	client.Timeout = 10 * time.Minute
 	_, err := client.StartInstall(t.Context())
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "3 hosts to be ready") {
-		t.Errorf("code %d: %v", model.CodeOf(err), err)
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "3 hosts to be ready") {
+		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if made := m.wire.made(); len(made) > 0 {
 		t.Errorf("started nevertheless: %v", made)

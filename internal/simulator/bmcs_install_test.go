@@ -55,12 +55,12 @@ func TestInstallThroughOwnMedia(t *testing.T) {
 		}
 	}()
 	began := time.Now()
-	result, err := install.New(service, install.WithMachines(machines),
-		install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
+	result, err := install.New(service, install.Config{Machines: machines,
+		Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 			if e.Type == model.EventAction || e.Severity != model.SeverityInfo {
 				t.Logf("%s %s", e.Key, e.Message)
 			}
-		})).Run(t.Context(), desired)
+		}}).Run(t.Context(), desired)
 	if err != nil {
 		t.Fatal(err)
 	}

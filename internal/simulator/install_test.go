@@ -67,14 +67,14 @@ func installs(t *testing.T, example string, platform spec.PlatformType, config s
 	}
 	for run := range 2 {
 		acted := 0
-		_, err = install.New(plane, install.WithClock(fast), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
+		_, err = install.New(plane, install.Config{Clock: fast, Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}
 			if e.Severity != model.SeverityInfo {
 				t.Logf("%s %s %s %s", e.Time.Format("15:04:05"), e.Type, e.Host, e.Message)
 			}
-		})).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
+		}}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 		if err != nil {
 			t.Fatal(err)
 		}

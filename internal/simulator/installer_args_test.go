@@ -72,7 +72,7 @@ func installSteps(t *testing.T, cluster *spec.Cluster) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = install.New(plane, install.WithClock(time), install.WithFiles(install.NewFiles(t.TempDir()))).
+	_, err = install.New(plane, install.Config{Clock: time, Files: install.Directory(t.TempDir())}).
 		Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestLateBinding(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = install.New(plane, install.WithClock(time)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
+			_, err = install.New(plane, install.Config{Clock: time}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -147,7 +147,7 @@ func writesUntilInstall(t *testing.T, cluster *spec.Cluster, mutely bool) map[st
 			t.Fatal(err)
 		}
 		service := mute{plane, mutely, &sync.Mutex{}, writes}
-		result, err := install.New(service, install.WithClock(scaled)).Detach(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
+		result, err := install.New(service, install.Config{Clock: scaled}).Detach(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "abc123"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func recordGrowth(t *testing.T) (steps []step, from int) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), limit)
 		defer stop()
-		_, err := install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &model.Desired{Spec: cluster, Options: options})
+		_, err := install.New(writer, install.Config{Clock: fast, Timeout: 3 * time.Hour, UserTimeout: time.Hour}).Run(ctx, &model.Desired{Spec: cluster, Options: options})
 		return err
 	}
 	if err := run(20*time.Second, model.Options{Run: "walk"}); err != nil {

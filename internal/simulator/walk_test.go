@@ -159,7 +159,7 @@ func record(t *testing.T, example, trouble string) []step {
 		if try == 3 {
 			ctx, stop = context.WithTimeout(t.Context(), 10*time.Second)
 		}
-		_, _ = install.New(writer, install.WithClock(fast), install.WithTimeouts(3*time.Hour, time.Hour)).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{Run: "walk"}})
+		_, _ = install.New(writer, install.Config{Clock: fast, Timeout: 3 * time.Hour, UserTimeout: time.Hour}).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{Run: "walk"}})
 		stop()
 	}
 	return writer.steps

@@ -7,13 +7,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// WithAsk gives the Client a function that asks a person whether a request for a certificate is approved; without it,
-// the run ends where a person would have to say so. It is called beside the loop, one at a time, and has to return once
-// its context has ended: when the run has, or when the question has become idle. An error leaves the request as it is.
-func WithAsk(ask func(context.Context, model.RequestVerdict) (approve bool, err error)) Option {
-	return func(client *Client) { client.ask = ask }
-}
-
 // question is a question that a person is being asked, while the loop goes on.
 type question struct {
 	of       model.RequestVerdict

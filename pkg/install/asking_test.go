@@ -67,13 +67,13 @@ func asking(
 	for _, change := range changes {
 		change(p)
 	}
-	approved := install.WithEvents(func(e model.Event) {
+	approved := install.Config{Events: func(e model.Event) {
 		if e.Type == model.EventAction && e.Reason == string(model.ApproveRequest) {
 			p.approvedAt = append(p.approvedAt, time.Now())
 		}
-	})
-	result, err := install.New(p, install.WithNodes(growingNodes{&p.plane}), install.WithAsk(ask), approved,
-		install.WithTimeouts(6*time.Hour, userTimeout)).Run(t.Context(), p.Desired)
+	}}
+	result, err := install.New(p, install.Config{Nodes: growingNodes{&p.plane}, Ask: ask}, approved,
+		install.Config{Timeout: 6 * time.Hour, UserTimeout: userTimeout}).Run(t.Context(), p.Desired)
 	return p, result, err
 }
 
@@ -127,7 +127,7 @@ func TestNoAnswer(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return false, context.Cause(ctx)
 		}, time.Hour)
-		if model.CodeOf(err) != model.CodeNeedsUser {
+		if model.FaultOf(err).Code != model.CodeNeedsUser {
 			t.Errorf("it ends with %v", err)
 		}
 		if why := <-ended; why == nil {

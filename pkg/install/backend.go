@@ -184,12 +184,14 @@ type Files interface {
 	Record(ctx context.Context, cluster model.ClusterRef, name string) ([]byte, error)
 }
 
-// Call is one call of an API server, for a debug log. It holds no secret.
+// Call is one request to a service or an API server and its answer, for a debug log. It holds no secret: no body, no
+// header, and the URL without tokens.
 type Call struct {
 	Method   string // PATCH; WATCH for a GET that goes on
-	Path     string
-	Status   int // 0: there was no answer
+	URL      string // of an API server, the path alone
+	Status   int    // 0: there was no answer
 	Duration time.Duration
+	Attempt  int // 1 for the first; 0 where attempts are not counted
 	Error    string
 }
 

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -37,54 +38,75 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Option changes how a Client works.
-type Option func(*Client)
-
-// WithFiles says where results are written. Without it none are.
-func WithFiles(files Files) Option { return func(client *Client) { client.files = files } }
-
-// WithClock replaces the machine's clock.
-func WithClock(c Clock) Option { return func(client *Client) { client.clock = c } }
-
-// WithEvents receives every event, one at a time and in order. The run waits
-// for receive to return.
-func WithEvents(receive func(model.Event)) Option {
-	return func(client *Client) { client.emit = receive }
-}
-
-// WithPollInterval fixes the time between observations. Zero lets it adapt,
-// between one second after a change and ten where nothing happens.
-func WithPollInterval(d time.Duration) Option { return func(client *Client) { client.poll = d } }
-
-// WithTimeouts limits a run: total for all of it (exit code 8), user for
-// waiting for a person (exit code 9). Zero: no limit. Without it they are four
-// hours and one. Both are measured on the Client's own clock.
-func WithTimeouts(total, user time.Duration) Option {
-	return func(client *Client) { client.timeout, client.userTimeout = total, user }
+// Config is what a Client works with. A field that is not set leaves what is there: the default, or what a Config
+// before it set.
+type Config struct {
+	Files    Files    // where results are written; default: nowhere
+	Machines Machines // boots machines; default: a run waits until a person or another tool boots the hosts
+	Nodes    Nodes    // follows hosts until their nodes take work; default: add-node ends once the hosts have rebooted
+	Clock    Clock    // default: the clock of the machine
+	// Events receives every event, one at a time and in order. The run waits for it to return.
+	Events func(model.Event)
+	// Ask asks a person whether a request for a certificate is approved; default: the run ends where a person has to
+	// say so. It is called beside the loop, one at a time, and has to return once its context has ended: when the run
+	// has ended, or when the question has become idle. An error leaves the request as it is.
+	Ask func(context.Context, model.RequestVerdict) (approve bool, err error)
+	// PollInterval is the time between observations; default: between one second after a change and ten where
+	// nothing happens.
+	PollInterval time.Duration
+	// Timeout limits a run (exit code 8), UserTimeout the waiting for a person (exit code 9). Defaults: four hours
+	// and one; negative: no limit. Both are measured on Clock.
+	Timeout, UserTimeout time.Duration
 }
 
 // New returns a Client for a service. With a service that is no [Backend], only the loop works: every other verb is
 // refused.
-func New(service Service, options ...Option) *Client {
+func New(service Service, config ...Config) *Client {
 	backend, whole := service.(Backend)
 	if !whole {
 		backend = loopOnly{service}
 	}
 	notifier, _ := service.(Notifier)
 	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(model.Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
-	for _, option := range options {
-		option(client)
-	}
-	return client
+	return client.With(config...)
 }
 
-// With is the Client with other options beside its own.
-func (client *Client) With(options ...Option) *Client {
+// With returns a copy of the Client that works with what config sets.
+func (client *Client) With(config ...Config) *Client {
 	own := *client
-	for _, option := range options {
-		option(&own)
+	for _, c := range config {
+		own.set(c)
 	}
 	return &own
+}
+
+// set takes over the fields of a Config that are set.
+func (client *Client) set(c Config) {
+	if c.Files != nil {
+		client.files = c.Files
+	}
+	if c.Machines != nil {
+		client.machines = c.Machines
+	}
+	if c.Nodes != nil {
+		client.nodes = c.Nodes
+	}
+	if c.Clock != nil {
+		client.clock = c.Clock
+	}
+	if c.Events != nil {
+		client.emit = c.Events
+	}
+	if c.Ask != nil {
+		client.ask = c.Ask
+	}
+	client.poll = cmp.Or(c.PollInterval, client.poll)
+	if c.Timeout != 0 {
+		client.timeout = max(c.Timeout, 0)
+	}
+	if c.UserTimeout != 0 {
+		client.userTimeout = max(c.UserTimeout, 0)
+	}
 }
 
 // Observe looks once at service, results and machines, as a loop of one's own does. prior
@@ -105,10 +127,8 @@ func (client *Client) observe(ctx context.Context, desired *model.Desired, prior
 	if err != nil {
 		return nil, err
 	}
-	observed.Detailed, observed.Known = began, &model.KnownResults{}
-	if prior != nil && prior.Known != nil {
-		observed.Known = prior.Known
-	}
+	observed.Detailed = began
+	observed.KeepKnown(prior)
 	if !query.Detail {
 		observed.Detailed = prior.Detailed
 	}
@@ -270,12 +290,6 @@ type Machines interface {
 	Act(ctx context.Context, desired *model.Desired, observed *model.Observed, action model.Action) error
 }
 
-// WithMachines gives the Client a plane that boots machines by itself. Without it, a run waits until a person or
-// another tool boots the hosts.
-func WithMachines(machines Machines) Option {
-	return func(client *Client) { client.machines = machines }
-}
-
 // observeMachines adds to an observation what the next decision needs of the
 // machines, and brings forward what was known of the others.
 func (client *Client) observeMachines(ctx context.Context, desired *model.Desired, prior, observed *model.Observed) error {
@@ -293,7 +307,7 @@ func (client *Client) observeMachines(ctx context.Context, desired *model.Desire
 		return nil
 	}
 	states, err := client.machines.Observe(ctx, desired, observed, ask)
-	if err != nil && (ctx.Err() != nil || model.ForGood(err)) {
+	if err != nil && (ctx.Err() != nil || model.FaultOf(err).ForGood()) {
 		return err
 	}
 	for _, name := range ask {

@@ -102,7 +102,7 @@ func (client *Client) FindToDelete(ctx context.Context, target Target) (*Found, 
 	switch {
 	case err == nil:
 		return found, client.MayDelete(found.Ref)
-	case errors.Is(err, ErrNoCluster), !errors.Is(err, ErrDeleting) && model.CodeOf(err) != model.CodeNotFound:
+	case errors.Is(err, ErrNoCluster), !errors.Is(err, ErrDeleting) && model.FaultOf(err).Code != model.CodeNotFound:
 		return nil, err
 	}
 	ref, none := client.ClusterLeft(ctx, target.Name)

@@ -31,9 +31,9 @@ func TestOutOfTurnByState(t *testing.T) {
 	} {
 		seen := &Found{Ref: model.ClusterRef{ID: "c1", Name: "lab", BaseDomain: "example.com", Status: tt.status}}
 		err := tt.refuse(seen, conflict)
-		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.NextOf(err).String(), tt.next) ||
+		if !strings.Contains(err.Error(), tt.says) || !strings.Contains(model.FaultOf(err).Next.String(), tt.next) ||
 			strings.Contains(err.Error(), "c1") {
-			t.Errorf("%s: %v\nnext %s", tt.status, err, model.NextOf(err))
+			t.Errorf("%s: %v\nnext %s", tt.status, err, model.FaultOf(err).Next)
 		}
 		if other := errors.New("other"); !errors.Is(tt.refuse(seen, other), other) {
 			t.Errorf("%s: another error was changed", tt.status)

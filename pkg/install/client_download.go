@@ -17,7 +17,7 @@ func (client *Client) Result(ctx context.Context, found *Found, name string) ([]
 	return data, found.notMadeYet(err, name)
 }
 
-// KeepResult writes a result where [WithFiles] says. claimed is where the results of another
+// KeepResult writes a result where [Config].Files says. claimed is where the results of another
 // cluster of the name are kept now, saved where that is which lay in its place; "" for none.
 func (client *Client) KeepResult(ctx context.Context, cluster model.ClusterRef, name string, data []byte) (claimed, saved string, err error) {
 	claimed, err = client.files.Claim(ctx, cluster, func(name string) ([]byte, error) { return client.offered(ctx, cluster.ID, name) })

@@ -17,7 +17,7 @@ func TestClientTakesUpDownloads(t *testing.T) {
 	service.image, service.part = strings.Repeat("iso", 100), 70
 	var out bytes.Buffer
 	var broken []int64
-	client := install.New(service, install.WithClock(&standing{}))
+	client := install.New(service, install.Config{Clock: &standing{}})
 	err := client.DownloadISO(t.Context(), "e1", &out, func(done int64, _ error) { broken = append(broken, done) })
 	if err != nil || out.String() != service.image || !slices.Equal(broken, []int64{70, 140, 210, 280}) {
 		t.Errorf("%d bytes, broken at %v, %v", out.Len(), broken, err)

@@ -191,7 +191,7 @@ func (client *Client) InspectHost(ctx context.Context, host model.Host, in Targe
 		in.Name = host.ClusterID
 	}
 	found, err := client.Inspect(ctx, in)
-	if model.CodeOf(err) == model.CodeNotFound {
+	if model.FaultOf(err).Code == model.CodeNotFound {
 		return alone, nil
 	}
 	return found, err
@@ -206,7 +206,7 @@ func (client *Client) AllHosts(ctx context.Context) ([]model.Host, error) {
 	var all []model.Host
 	for _, env := range infraEnvs {
 		hosts, err := client.ListHosts(ctx, env.ID)
-		if model.CodeOf(err) == model.CodeNotFound {
+		if model.FaultOf(err).Code == model.CodeNotFound {
 			continue // the InfraEnv has gone since they were listed
 		}
 		if err != nil {

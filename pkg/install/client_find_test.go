@@ -16,7 +16,7 @@ func TestClientFindsHosts(t *testing.T) {
 		}
 	}
 	for name, says := range map[string]string{"twin": "there are several: h2, h3", "node": "there is none"} {
-		if _, err := client.FindHost(t.Context(), install.Target{}, name); model.CodeOf(err) != model.CodeNotFound ||
+		if _, err := client.FindHost(t.Context(), install.Target{}, name); model.FaultOf(err).Code != model.CodeNotFound ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}

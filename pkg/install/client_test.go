@@ -87,8 +87,8 @@ func TestClientDeletes(t *testing.T) {
 		t.Errorf("gone %v, deleted %v", gone, service.deleted)
 	}
 	if err == nil || err.Error() != "delete InfraEnv pool: it still has 2 hosts: node-1, twin" ||
-		model.NextOf(err) != "{delete host node-1}; {delete host twin}" {
-		t.Errorf("%v, next %s", err, model.NextOf(err))
+		model.FaultOf(err).Next != "{delete host node-1}; {delete host twin}" {
+		t.Errorf("%v, next %s", err, model.FaultOf(err).Next)
 	}
 	found.Observed.InfraEnvs[2].ClusterID = ""
 	if gone, err := client.Delete(t.Context(), found, install.DeleteOptions{}); err != nil || len(gone) != 1 {
@@ -103,7 +103,7 @@ func TestClientOfALoop(t *testing.T) {
 	_, found := client.FindHost(t.Context(), install.Target{}, "node-1")
 	for _, err := range []error{listed, found, client.DeleteCluster(t.Context(), "c1", install.DeleteOptions{}),
 		client.ReleaseCluster(t.Context(), "c1")} {
-		if model.CodeOf(err) != model.CodeUsage {
+		if model.FaultOf(err).Code != model.CodeUsage {
 			t.Errorf("%v", err)
 		}
 	}
@@ -112,10 +112,10 @@ func TestClientOfALoop(t *testing.T) {
 // What is wrong with a cluster.yaml is wrong input, in each command.
 func TestCodeOfAWrongFile(t *testing.T) {
 	_, err := spec.Load(t.Context(), "nowhere/cluster.yaml", spec.OSEnv())
-	if code := model.CodeOf(err); code != model.CodeInput {
+	if code := model.FaultOf(err).Code; code != model.CodeInput {
 		t.Errorf("code %d: %v", code, err)
 	}
-	if code := model.CodeOf(errors.New("other")); code != model.CodeFailure {
+	if code := model.FaultOf(errors.New("other")).Code; code != model.CodeFailure {
 		t.Errorf("another error: code %d", code)
 	}
 }
@@ -125,7 +125,7 @@ func TestNextNamesTheFolderOfResults(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "the results")
 	synctest.Test(t, func(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0), Options: model.Options{Run: "run1"}})}
-		client := install.New(p, install.WithFiles(install.NewFiles(dir)))
+		client := install.New(p, install.Config{Files: install.Directory(dir)})
 		result, err := client.Run(t.Context(), p.Desired)
 		if err != nil {
 			t.Fatal(err)
@@ -189,8 +189,8 @@ func (b bmcs) install(t *testing.T, within time.Duration, before func()) (events
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	listen := install.WithEvents(func(e model.Event) { events = append(events, e) })
-	_, err = install.New(service{b.Rack, before}, install.WithMachines(b), listen).Run(ctx, b.Desired)
+	listen := install.Config{Events: func(e model.Event) { events = append(events, e) }}
+	_, err = install.New(service{b.Rack, before}, install.Config{Machines: b}, listen).Run(ctx, b.Desired)
 	return events, err
 }
 
@@ -319,7 +319,7 @@ func TestSlowInsertionIsWaitedFor(t *testing.T) {
 			return nil
 		}}.timed(t, 15*time.Minute)
 		waits := slices.ContainsFunc(events, func(e model.Event) bool { return e.Type == model.EventWarning || e.State == "blocked" })
-		if model.CodeOf(err) != model.CodeTimeout || told != 1 || x.Power != model.PowerIsOn || waits {
+		if model.FaultOf(err).Code != model.CodeTimeout || told != 1 || x.Power != model.PowerIsOn || waits {
 			t.Errorf("%v; told %d times; %+v; %+v", err, told, *x, events)
 		}
 	})
@@ -353,7 +353,7 @@ func TestPatience(t *testing.T) {
 				begun := time.Now()
 				events, err := bmcs{Rack: r}.timed(t, ever)
 				first := withReason(events, test.reason)
-				if model.CodeOf(err) != model.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
+				if model.FaultOf(err).Code != model.CodeNeedsUser || first == nil || !strings.Contains(first.Message, test.text) {
 					t.Fatalf("%v; first event %+v", err, first)
 				}
 				if len(r.Writes) > 2 || strings.Contains(err.Error(), ".iso") {
@@ -379,7 +379,7 @@ func TestPatienceThroughTrouble(t *testing.T) {
 			}
 		}}.timed(t, ever)
 		told, cured := withReason(events, "MediaNotFetched"), withReason(events, "Cured")
-		if model.CodeOf(err) != model.CodeNeedsUser || told == nil || told.Time.Sub(begun).Round(time.Minute) != 10*time.Minute ||
+		if model.FaultOf(err).Code != model.CodeNeedsUser || told == nil || told.Time.Sub(begun).Round(time.Minute) != 10*time.Minute ||
 			cured == nil || cured.Time.Sub(begun).Truncate(time.Minute) != 6*time.Minute {
 			t.Errorf("told %+v, cured %+v: %v", told, cured, err)
 		}
@@ -397,7 +397,7 @@ func TestStillReading(t *testing.T) {
 			x.Fetched.Bytes += 1 << 20
 		}}.timed(t, 80*time.Minute)
 		blocked := withReason(events, "AgentNotCalled") != nil || withReason(events, "MediaNotFetched") != nil
-		if blocked || model.CodeOf(err) != model.CodeTimeout {
+		if blocked || model.FaultOf(err).Code != model.CodeTimeout {
 			t.Errorf("blocked %v: %v", blocked, err)
 		}
 	})
@@ -422,7 +422,7 @@ func TestUselessBMC(t *testing.T) {
 					told[a.Kind]++
 					return test.err
 				}}.timed(t, ever)
-				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
+				if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(err.Error(), test.text) {
 					t.Errorf("%v", err)
 				}
 				if told[model.InsertMedia] < 3 || len(told) != 1 {
@@ -444,7 +444,7 @@ func TestWhySaysWhoAsksTheBMC(t *testing.T) {
 	} {
 		r := decidetest.ReadyRack(t, 1, 0)
 		r.Boxes["cp-0"] = &test.box
-		plan, _, err := install.New(service{r, func() {}}, install.WithMachines(bmcs{Rack: r})).Explain(t.Context(), r.Desired,
+		plan, _, err := install.New(service{r, func() {}}, install.Config{Machines: bmcs{Rack: r}}).Explain(t.Context(), r.Desired,
 			&r.Observed, "")
 		want := "cp-0 to be booted: create cluster has still to " + test.want + ", and says what its BMC answers"
 		if err != nil || len(plan.Waits) != 1 || plan.Waits[0].For != want || plan.Waits[0].Next != "{create cluster -f FILE}" {

@@ -28,7 +28,7 @@
 // undoes nothing, and the next run, on any machine, goes on from there. A run of an installed cluster writes nothing.
 //
 // Each [model.Event] is one thing that happened; together they are the only output.
-// Every unsuccessful end is a [model.Fault], with the exit code that [model.CodeOf] reads
+// Every unsuccessful end is a [model.Fault], with the exit code that [model.FaultOf] reads
 // and the advice that [model.NextOf] reads.
 //
 // Three more things are part of the promise. No machine is installed that the

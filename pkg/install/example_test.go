@@ -121,17 +121,17 @@ func ExampleClient_Plan() {
 // A run reports what happens by events, and ends with the cluster installed or with the reason why not.
 func ExampleClient_Run() {
 	installer := install.New(&labService{},
-		install.WithClock(&atOnce{}),
-		install.WithEvents(func(e model.Event) {
-			switch e.Type {
-			case "action":
-				fmt.Println("-", e.Message)
-			case "host":
-				fmt.Println("-", e.Host, "is", e.State)
-			case "stage":
-				fmt.Println("-", e.Host, "is at:", e.Stage)
-			}
-		}),
+		install.Config{Clock: &atOnce{},
+			Events: func(e model.Event) {
+				switch e.Type {
+				case "action":
+					fmt.Println("-", e.Message)
+				case "host":
+					fmt.Println("-", e.Host, "is", e.State)
+				case "stage":
+					fmt.Println("-", e.Host, "is at:", e.Stage)
+				}
+			}},
 	)
 	result, err := installer.Run(context.Background(), lab())
 	fmt.Println(result.Verdict, result.ExitCode, err)

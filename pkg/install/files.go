@@ -17,12 +17,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// NewFiles keeps results under dir: DIR/CLUSTER/auth/NAME, readable by their
+// Directory is the path of a folder that keeps results: DIR/CLUSTER/auth/NAME, readable by their
 // owner alone, and beside them .cluster, with the id of the cluster that they
-// belong to.
-func NewFiles(dir string) Files { return directory(dir) }
-
-type directory string
+// belong to. It implements [Files].
+type Directory string
 
 // ownerFile names the cluster that the results beside it belong to.
 const ownerFile = ".cluster"
@@ -34,11 +32,11 @@ func resultFiles() []string {
 // largestResult bounds what is read of a file that may be anything.
 const largestResult = 4 << 20
 
-func (d directory) auth(cluster model.ClusterRef) string {
+func (d Directory) auth(cluster model.ClusterRef) string {
 	return filepath.Join(string(d), cluster.Name, "auth")
 }
 
-func (d directory) Observe(_ context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error) {
+func (d Directory) Observe(_ context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &model.Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
@@ -56,7 +54,7 @@ func (d directory) Observe(_ context.Context, cluster model.ClusterRef) (map[str
 	return kept, nil
 }
 
-func (d directory) Claim(_ context.Context, cluster model.ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
+func (d Directory) Claim(_ context.Context, cluster model.ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
 	auth := d.auth(cluster)
 	if cluster.ID != "" && ownerOf(auth) == cluster.ID {
 		return "", nil
@@ -80,7 +78,7 @@ func (d directory) Claim(_ context.Context, cluster model.ClusterRef, read func(
 	return aside, notSaved(owner, writeWhole(owner, []byte(cluster.ID+"\n")))
 }
 
-func (d directory) Save(_ context.Context, cluster model.ClusterRef, name string, data []byte) (aside string, err error) {
+func (d Directory) Save(_ context.Context, cluster model.ClusterRef, name string, data []byte) (aside string, err error) {
 	path := filepath.Join(d.auth(cluster), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", notSaved(path, err)
@@ -101,7 +99,7 @@ func (d directory) Save(_ context.Context, cluster model.ClusterRef, name string
 	return aside, notSaved(path, writeWhole(path, data))
 }
 
-func (d directory) Append(_ context.Context, cluster model.ClusterRef, name string, line []byte) error {
+func (d Directory) Append(_ context.Context, cluster model.ClusterRef, name string, line []byte) error {
 	folder := filepath.Join(string(d), cluster.Name)
 	path := filepath.Join(folder, name)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -121,7 +119,7 @@ func (d directory) Append(_ context.Context, cluster model.ClusterRef, name stri
 	return notSaved(path, errors.Join(err, file.Close()))
 }
 
-func (d directory) Record(_ context.Context, cluster model.ClusterRef, name string) ([]byte, error) {
+func (d Directory) Record(_ context.Context, cluster model.ClusterRef, name string) ([]byte, error) {
 	data, err := readRegular(filepath.Join(string(d), cluster.Name, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

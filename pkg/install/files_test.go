@@ -107,7 +107,7 @@ func TestResultsOnDisk(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
 				p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
-				if _, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir))); err != nil {
+				if _, _, err := runFor(t, p, false, install.Config{Files: install.Directory(dir)}); err != nil {
 					t.Fatal(err)
 				}
 				cluster := filepath.Join(dir, p.Desired.Spec.Metadata.Name)
@@ -115,8 +115,8 @@ func TestResultsOnDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				told := ""
-				result, _, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)),
-					install.WithEvents(func(e model.Event) { told += e.Message + "\n" }))
+				result, _, err := runFor(t, p, false, install.Config{Files: install.Directory(dir),
+					Events: func(e model.Event) { told += e.Message + "\n" }})
 				if err != nil || result.Verdict != model.VerdictInstalled {
 					t.Fatalf("%q, %v", result.Verdict, err)
 				}
@@ -179,17 +179,17 @@ func (s spoiling) kept(t *testing.T, cluster, told string) {
 // TestResultsAreFoundAsTheyWereLeft by a run that has nothing to do.
 func TestResultsAreFoundAsTheyWereLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		files := install.WithFiles(install.NewFiles(t.TempDir()))
+		files := install.Config{Files: install.Directory(t.TempDir())}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		if _, _, err := runFor(t, p, false, files); err != nil {
 			t.Fatal(err)
 		}
 		acted := 0
-		if _, _, err := runFor(t, p, false, files, install.WithEvents(func(e model.Event) {
+		if _, _, err := runFor(t, p, false, files, install.Config{Events: func(e model.Event) {
 			if e.Type == model.EventAction {
 				acted++
 			}
-		})); err != nil || acted > 0 {
+		}}); err != nil || acted > 0 {
 			t.Errorf("%d actions, %v", acted, err)
 		}
 	})

@@ -106,9 +106,9 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 		at := of(w.Scope)
 		at.Warnings = append(at.Warnings, w.Message)
 	}
-	for _, named := range NewSnapshot(look.Desired, look.Observed).Hosts() {
+	for _, named := range look.Hosts() {
 		if h := named.Host; h != nil && named.Name != "" {
-			of(model.HostScope(named.Name)).Object = hostAspect{
+			of(model.ScopeHost.Of(named.Name)).Object = hostAspect{
 				ID: h.ID, InfraEnv: h.InfraEnvID, Cluster: h.ClusterID, Hostname: h.Hostname, Stage: h.Progress.Stage, State: h.State, Day2: h.Day2,
 				Interfaces: h.Inventory.Interfaces,
 			}
@@ -116,7 +116,7 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 	}
 	for i := range look.Observed.InfraEnvs {
 		e := &look.Observed.InfraEnvs[i]
-		of(model.InfraEnvScope(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type, State: e.Image.State, Created: e.Image.Created}
+		of(model.ScopeInfraEnv.Of(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type, State: e.Image.State, Created: e.Image.Created}
 	}
 	cluster := of(model.ScopeCluster)
 	for _, b := range plan.Blockers { // each one blocks the cluster, too
@@ -133,7 +133,7 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 		of(model.ScopeCluster).Spoke = spokeOf(s)
 		for _, n := range s.Nodes {
 			n.Created, n.ReadySince = time.Time{}, time.Time{} // on our clock, where they are a little other at each look
-			of(model.NodeScope(n.Name)).Object = n
+			of(model.ScopeNode.Of(n.Name)).Object = n
 		}
 	}
 	marks := make(map[model.Scope]uint64, len(aspects))

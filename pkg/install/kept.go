@@ -11,15 +11,15 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// ReadKept reads a result that [NewFiles] keeps below dir for the cluster of a name, such as "kubeconfig". It returns the path
+// Read reads a result that is kept for the cluster of a name, such as "kubeconfig". It returns the path
 // and the content of the file, and the id of the cluster that it belongs to, "" where nothing says so. The error is
 // fs.ErrNotExist where nothing is kept.
-func ReadKept(dir, cluster, name string) (path string, data []byte, clusterID string, err error) {
+func (d Directory) Read(cluster, name string) (path string, data []byte, clusterID string, err error) {
 	if !filepath.IsLocal(cluster) || strings.ContainsAny(cluster, `/\`) || cluster == "." {
 		return "", nil, "", fmt.Errorf("no folder can have the name %q: %w", cluster, fs.ErrNotExist)
 	}
-	auth := directory(dir).auth(model.ClusterRef{Name: cluster})
-	if info, err := os.Stat(filepath.Join(dir, cluster)); err == nil && !info.IsDir() {
+	auth := d.auth(model.ClusterRef{Name: cluster})
+	if info, err := os.Stat(filepath.Join(string(d), cluster)); err == nil && !info.IsDir() {
 		return "", nil, "", fmt.Errorf("%q is no folder: %w", cluster, fs.ErrNotExist)
 	}
 	path = filepath.Join(auth, name)
@@ -30,10 +30,9 @@ func ReadKept(dir, cluster, name string) (path string, data []byte, clusterID st
 	return path, data, ownerOf(auth), err
 }
 
-// KeptClusters are the names of the clusters for which a result, such as "kubeconfig", is kept
-// below dir.
-func KeptClusters(dir, name string) ([]string, error) {
-	folders, err := os.ReadDir(dir)
+// Clusters are the names of the clusters for which a result, such as "kubeconfig", is kept.
+func (d Directory) Clusters(name string) ([]string, error) {
+	folders, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -42,7 +41,7 @@ func KeptClusters(dir, name string) ([]string, error) {
 	}
 	var all []string
 	for _, folder := range folders {
-		if _, _, _, err := ReadKept(dir, folder.Name(), name); !errors.Is(err, fs.ErrNotExist) {
+		if _, _, _, err := d.Read(folder.Name(), name); !errors.Is(err, fs.ErrNotExist) {
 			all = append(all, folder.Name())
 		}
 	}

@@ -31,7 +31,8 @@ type Loop struct {
 	changed time.Time       // when something last changed, or an action succeeded
 }
 
-// Look is one turn of a [Loop]: what was observed, and the plan that follows. It is not changed afterwards.
+// Look is one turn of a [Loop]: what was observed, and the plan that follows. It is not changed afterwards. One that is made
+// of Desired and Observed answers questions that no plan answers, by the same rules.
 type Look struct {
 	Desired  *model.Desired
 	Observed *model.Observed
@@ -41,6 +42,32 @@ type Look struct {
 	retries bool             // an action that failed will be tried again
 	missing bool             // the service does not show the cluster that an earlier look has shown
 }
+
+// Hosts says which observed machine is which host of cluster.yaml: all that a host's match says has to fit. First come
+// the hosts of the file in their order, those that have not come among them, then the other machines in the order in
+// which they were observed. A second machine that fits a host of the file has no name.
+func (look *Look) Hosts() []model.NamedHost { return look.snapshot().Hosts() }
+
+// InfraEnv is the one that has the discovery image that a host of the file boots next; false while there is none.
+func (look *Look) InfraEnv(host string) (model.InfraEnv, bool) { return look.snapshot().InfraEnv(host) }
+
+// HaveToBoot are the hosts among some of the file that have still to boot their discovery images.
+func (look *Look) HaveToBoot(hosts ...string) []string {
+	snapshot := look.snapshot()
+	return slices.DeleteFunc(slices.Clone(hosts), func(host string) bool { return !snapshot.HasToBoot(host) })
+}
+
+// Reading names the hosts that may still read their images: of them the BMC had
+// it last, and they do not run from their disks yet.
+func (look *Look) Reading() []string { return look.snapshot().Reading() }
+
+// Then says what follows on the plan until the cluster is installed: what the file
+// asks for and Decide will come to once what stands before it is done. It is
+// for a person to read; what is done is decided anew each time. Nothing follows
+// on a plan that is an end, or that a cluster of another owner blocks.
+func (look *Look) Then() []model.Step { return look.snapshot().Then(look.Plan) }
+
+func (look *Look) snapshot() *decide.Snapshot { return decide.NewSnapshot(look.Desired, look.Observed) }
 
 // tried is what the memory has of an action when it is decided on.
 type tried struct {
@@ -269,11 +296,11 @@ func (l *Loop) one(ctx context.Context, look Look, a model.Action) error {
 	}
 	if err != nil {
 		event.State, event.Severity = "failed", model.SeverityWarning
-		if model.ForGood(err) {
+		if model.FaultOf(err).ForGood() {
 			event.Severity = model.SeverityError
 		}
 		event.Message = fmt.Sprintf("could not %s: %v", a.Task(), err)
-		event.Next = model.NextOf(err)
+		event.Next = model.FaultOf(err).Next
 	}
 	l.mu.Lock()
 	l.memory.Note(a, err, l.now())

@@ -23,10 +23,6 @@ type Nodes interface {
 	Changed() <-chan struct{}
 }
 
-// WithNodes gives the Client a plane that follows hosts until their nodes take work. Without
-// it, add-node ends where the service's knowledge does: when hosts have rebooted.
-func WithNodes(nodes Nodes) Option { return func(client *Client) { client.nodes = nodes } }
-
 // observeNodes adds to an observation what the next decision needs of the installed cluster.
 func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) error {
 	if client.nodes == nil || observed.Stale != "" || !decide.AsksSpoke(desired, observed) {
@@ -63,7 +59,7 @@ func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, 
 	}
 	observed.Spoke, desired.Options.AddNodes = nil, before
 	return []model.Warning{{
-		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be looked at: " + fault.Error(), Next: model.NextOf(fault),
+		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be looked at: " + fault.Error(), Next: model.FaultOf(fault).Next,
 	}}, nil
 }
 

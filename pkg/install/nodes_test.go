@@ -52,8 +52,8 @@ func TestEndsOfRemoval(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := test.world()
 				p := &shrinkingPlane{Shrinking: w}
-				result, err := install.New(p, install.WithNodes(shrinkingNodes{p}), install.WithMachines(shrinkingMachines{p}),
-					install.WithTimeouts(0, time.Hour)).Run(t.Context(), w.Desired)
+				result, err := install.New(p, install.Config{Nodes: shrinkingNodes{p}, Machines: shrinkingMachines{p},
+					Timeout: -1, UserTimeout: time.Hour}).Run(t.Context(), w.Desired)
 				if result.ExitCode != int(test.code) {
 					t.Fatalf("code %d: %v; did %s", result.ExitCode, err, w.Kinds())
 				}
@@ -62,7 +62,7 @@ func TestEndsOfRemoval(t *testing.T) {
 						t.Errorf("says %v; want %s", err, text)
 					}
 				}
-				if next := model.NextOf(err).String(); !strings.Contains(next, test.next) {
+				if next := model.FaultOf(err).Next.String(); !strings.Contains(next, test.next) {
 					t.Errorf("next %s; want %s", next, test.next)
 				}
 				if name == "two, and one is held" && w.Node("worker-2") != nil {

@@ -155,7 +155,7 @@ func (v *nodeViews) completed(row NodeView) NodeView {
 // stuck is the first thing that the plan says of a machine.
 func (v *nodeViews) stuck(row NodeView) (text string, trouble bool) {
 	concerns := func(s model.Scope) bool {
-		return s == model.HostScope(row.Name) || s == model.NodeScope(row.Name) || row.Host != nil && s == model.HostScope(row.Host.ID)
+		return s == model.ScopeHost.Of(row.Name) || s == model.ScopeNode.Of(row.Name) || row.Host != nil && s == model.ScopeHost.Of(row.Host.ID)
 	}
 	for i := range v.plan.Blockers {
 		if b := &v.plan.Blockers[i]; concerns(b.Scope) || slices.Contains(b.Hosts, row.Name) {

@@ -30,7 +30,7 @@ func (shown) Changed() <-chan struct{} { return nil }
 func rowsOf(t *testing.T, w *decidetest.World) []install.NodeView {
 	t.Helper()
 	observed := w.Observed
-	rows, _, err := install.New(&plane{World: w}, install.WithNodes(shown{w})).InspectNodes(t.Context(), w.Desired, &observed)
+	rows, _, err := install.New(&plane{World: w}, install.Config{Nodes: shown{w}}).InspectNodes(t.Context(), w.Desired, &observed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -232,7 +232,7 @@ func (client *Client) Approve(ctx context.Context, desired *model.Desired, obser
 		return err
 	}
 	return client.Act(ctx, desired, observed, model.Action{
-		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.NodeScope(v.Host), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
+		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.ScopeNode.Of(v.Host), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
 		Reason: v.Host + " is installed, and its kubelet asks for a " + string(v.Kind) + " certificate",
 	})
 }

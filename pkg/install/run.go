@@ -136,7 +136,7 @@ func (r *run) loop(ctx context.Context, first *model.Observed, detach bool) (Res
 	r.lastResults(ctx, err)
 	result.ExitCode = 0
 	if err != nil {
-		result.ExitCode = int(model.CodeOf(err))
+		result.ExitCode = int(model.FaultOf(err).Code)
 	}
 	r.report(r.lastEvent(result, err))
 	return result, err

@@ -66,7 +66,7 @@ func (r *run) wall(d time.Duration) time.Duration { return clock.Of(r.clock).Wal
 
 // lastResults fetches what a run whose time is up was about to save.
 func (r *run) lastResults(ctx context.Context, ended error) {
-	if ended == nil || model.CodeOf(ended) != model.CodeTimeout {
+	if ended == nil || model.FaultOf(ended).Code != model.CodeTimeout {
 		return
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), max(r.wall(resultsWithin), resultsAtLeast))
@@ -140,8 +140,8 @@ func (r *run) lastEvent(result Result, err error) model.Event {
 		event.State, event.Message, event.Next = r.until.Name, "", ""
 	}
 	if err != nil {
-		event.Severity, event.Message, event.Next = model.SeverityError, err.Error(), model.NextOf(err)
-		switch model.CodeOf(err) {
+		event.Severity, event.Message, event.Next = model.SeverityError, err.Error(), model.FaultOf(err).Next
+		switch model.FaultOf(err).Code {
 		case model.CodeTimeout:
 			event.State = "timed-out"
 		case model.CodeNeedsUser:

@@ -43,8 +43,8 @@ spec:
 	p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: c})}
 	synctest.Test(t, func(t *testing.T) {
 		_, took, err := runFor(t, p, false)
-		if model.CodeOf(err) != model.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
-			t.Errorf("Run: %v (code %d) after %s", err, model.CodeOf(err), took)
+		if model.FaultOf(err).Code != model.CodeBlocked || !strings.Contains(err.Error(), "cluster.yaml:14:") || took < 5*time.Minute {
+			t.Errorf("Run: %v (code %d) after %s", err, model.FaultOf(err).Code, took)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func refuseWith(kind model.Kind, fault model.Fault) func(model.Action) error {
 }
 
 // runFor runs on the model world in a bubble and returns the result.
-func runFor(t *testing.T, p *plane, detach bool, options ...install.Option) (install.Result, time.Duration, error) {
+func runFor(t *testing.T, p *plane, detach bool, options ...install.Config) (install.Result, time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	installer := install.New(p, options...)
@@ -84,9 +84,9 @@ func TestWhatTheServiceDoesNotKeep(t *testing.T) {
 			return nil
 		}
 		_, took, err := runFor(t, p, false)
-		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") ||
-			model.NextOf(err) == "" {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "hostname is rewritten, not cp-0") ||
+			model.FaultOf(err).Next == "" {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 		if n := p.Count(model.UpdateHost); n > 12 {
 			t.Errorf("%d updates were sent", n)
@@ -108,7 +108,7 @@ func TestAnImageThatNeverLastsLong(t *testing.T) {
 			return nil
 		}
 		_, _, err := runFor(t, p, false)
-		if model.CodeOf(err) != model.CodeNeedsUser {
+		if model.FaultOf(err).Code != model.CodeNeedsUser {
 			t.Errorf("Run: %v", err)
 		}
 		if n := p.Count(model.RenewImage); n < 2 || n > 80 {
@@ -136,7 +136,7 @@ func TestServiceThatShowsLate(t *testing.T) {
 			}
 			return nil
 		}
-		if _, _, err := runFor(t, p, false, install.WithPollInterval(500*time.Millisecond)); err != nil {
+		if _, _, err := runFor(t, p, false, install.Config{PollInterval: 500 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		if n := p.Count(model.RegisterInfraEnv); n != 1 {
@@ -193,9 +193,9 @@ func TestDetachSaysWhatItCouldNotDo(t *testing.T) {
 					t.Errorf("left without saying what is waited for: %+v", result.Plan)
 				case test.code == 0 && p.Count(model.RegisterInfraEnv) != 1:
 					t.Errorf("left before the image was made: %v", decidetest.Keys(p.Writes))
-				case test.code != 0 && (model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text) ||
-					model.NextOf(err) == ""):
-					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.CodeOf(err), model.NextOf(err),
+				case test.code != 0 && (model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.text) ||
+					model.FaultOf(err).Next == ""):
+					t.Errorf("Detach: %v (code %d, next %q); want code %d and %q", err, model.FaultOf(err).Code, model.FaultOf(err).Next,
 						test.code, test.text)
 				}
 				if took > 10*time.Minute {
@@ -217,18 +217,18 @@ func TestFailureIsNotHiddenByAFile(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)}), still: true}
 		p.Observed.Cluster = &model.Cluster{ClusterRef: model.ClusterRef{ID: "cluster-1", Owned: true}, State: model.ClusterFailed,
 			StatusInfo: "cluster has hosts in error", NoIngress: true}
-		_, _, err := runFor(t, p, false, install.WithFiles(unwritable{}))
-		if model.CodeOf(err) != model.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		_, _, err := runFor(t, p, false, install.Config{Files: unwritable{}})
+		if model.FaultOf(err).Code != model.CodeFailed || !strings.Contains(err.Error(), "hosts in error") {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 		p.Observed.Cluster.State, p.Observed.Cluster.Kubeconfig = model.ClusterInstalled, true
-		_, _, err = runFor(t, p, false, install.WithFiles(unwritable{}))
-		if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "disk full") {
-			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, model.CodeOf(err))
+		_, _, err = runFor(t, p, false, install.Config{Files: unwritable{}})
+		if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "disk full") {
+			t.Errorf("Run: %v (code %d); a full disk is no bad input", err, model.FaultOf(err).Code)
 		}
-		_, took, err := runFor(t, p, false, install.WithFiles(install.NewFiles(dir)))
-		if model.CodeOf(err) != model.CodeFailure || took > time.Minute {
-			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, model.CodeOf(err), took)
+		_, took, err := runFor(t, p, false, install.Config{Files: install.Directory(dir)})
+		if model.FaultOf(err).Code != model.CodeFailure || took > time.Minute {
+			t.Errorf("Run: %v (code %d) after %s; a folder that is a file stays one", err, model.FaultOf(err).Code, took)
 		}
 	})
 }
@@ -285,8 +285,8 @@ func TestSecretsThatAreRefused(t *testing.T) {
 			}
 			return nil
 		}
-		if _, _, err := runFor(t, p, false); model.CodeOf(err) != model.CodeInput {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if _, _, err := runFor(t, p, false); model.FaultOf(err).Code != model.CodeInput {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func TestOptionalWorkerNeedsNoPerson(t *testing.T) {
 		c.Spec.Topology.Required = spec.Required{Workers: &none, Within: spec.Duration(2 * time.Hour)}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: c})}
 		p.Absent = "worker-0"
-		result, _, err := runFor(t, p, false, install.WithTimeouts(0, 10*time.Minute))
+		result, _, err := runFor(t, p, false, install.Config{Timeout: -1, UserTimeout: 10 * time.Minute})
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Errorf("Run: %v (%s)", err, result.Verdict)
 		}
@@ -318,7 +318,7 @@ func TestClockThatLeaps(t *testing.T) {
 			return 0
 		}
 		_, took, err := runFor(t, p, false)
-		if model.CodeOf(err) != model.CodeNeedsUser || took < time.Hour {
+		if model.FaultOf(err).Code != model.CodeNeedsUser || took < time.Hour {
 			t.Errorf("Run: %v after %s", err, took)
 		}
 	})
@@ -346,10 +346,10 @@ func TestTheTimeIsADeadline(t *testing.T) {
 						model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the database is down")})
 				}
 				began := time.Now()
-				_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), p.Desired)
-				if got := time.Since(began); model.CodeOf(err) != model.CodeTimeout || got < time.Minute ||
+				_, err := install.New(p, install.Config{Timeout: time.Minute, UserTimeout: time.Hour}).Run(t.Context(), p.Desired)
+				if got := time.Since(began); model.FaultOf(err).Code != model.CodeTimeout || got < time.Minute ||
 					got > time.Minute+31*time.Second {
-					t.Errorf("code %d after %s: %v", model.CodeOf(err), got, err)
+					t.Errorf("code %d after %s: %v", model.FaultOf(err).Code, got, err)
 				}
 				for _, words := range test.says {
 					if err == nil || !strings.Contains(err.Error(), words) {
@@ -438,9 +438,9 @@ func TestResultsAfterTheTimeIsUp(t *testing.T) {
 					State: model.ClusterFinalizing}
 				files := &savedNames{}
 				began := time.Now()
-				_, err := install.New(p, install.WithFiles(files), install.WithTimeouts(time.Minute, 0),
-					install.WithPollInterval(time.Second)).Run(t.Context(), p.Desired)
-				if took := time.Since(began); model.CodeOf(err) != model.CodeTimeout || !slices.Equal(files.names, test.saved) ||
+				_, err := install.New(p, install.Config{Files: files, Timeout: time.Minute, UserTimeout: -1,
+					PollInterval: time.Second}).Run(t.Context(), p.Desired)
+				if took := time.Since(began); model.FaultOf(err).Code != model.CodeTimeout || !slices.Equal(files.names, test.saved) ||
 					took != test.took {
 					t.Errorf("after %s: %v; saved %v", took, err, files.names)
 				}
@@ -470,7 +470,7 @@ func TestInstallFollowsReady(t *testing.T) {
 				}
 				return nil
 			}
-			_, _, _ = runFor(t, p, false, install.WithPollInterval(every), install.WithTimeouts(2*time.Minute, 0))
+			_, _, _ = runFor(t, p, false, install.Config{PollInterval: every, Timeout: 2 * time.Minute, UserTimeout: -1})
 			if late := asked.Sub(ready); asked.IsZero() || late > every {
 				t.Errorf("every %s: the install call comes %s after ready", every, late)
 			}

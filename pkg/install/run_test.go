@@ -249,14 +249,14 @@ func TestRunEnds(t *testing.T) {
 				}
 				var events []model.Event
 				dir := t.TempDir()
-				result, err := install.New(p, install.WithFiles(install.NewFiles(dir)),
-					install.WithEvents(func(e model.Event) { events = append(events, e) })).Run(t.Context(), p.Desired)
+				result, err := install.New(p, install.Config{Files: install.Directory(dir),
+					Events: func(e model.Event) { events = append(events, e) }}).Run(t.Context(), p.Desired)
 				switch {
 				case test.code == 0 && err != nil:
 					t.Fatalf("Run: %v", err)
-				case test.code != 0 && (err == nil || model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.text)):
-					t.Fatalf("Run: %v (code %d); want code %d and %q", err, model.CodeOf(err), test.code, test.text)
-				case test.code != 0 && model.NextOf(err) == "":
+				case test.code != 0 && (err == nil || model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.text)):
+					t.Fatalf("Run: %v (code %d); want code %d and %q", err, model.FaultOf(err).Code, test.code, test.text)
+				case test.code != 0 && model.FaultOf(err).Next == "":
 					t.Errorf("the error %q does not say what to do next", err)
 				}
 				if result.ExitCode != int(test.code) {
@@ -292,8 +292,8 @@ func TestRunInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(&install.Interrupt{Signal: "interrupt", Code: model.CodeInterrupted}) })
 		_, err := install.New(p).Run(ctx, p.Desired)
-		if model.CodeOf(err) != model.CodeInterrupted || model.NextOf(err) == "" {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if model.FaultOf(err).Code != model.CodeInterrupted || model.FaultOf(err).Next == "" {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 	})
 }
@@ -307,9 +307,9 @@ func TestRunPastItsDeadline(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, cause)
 				defer cancel()
 				var last model.Event
-				result, err := install.New(p, install.WithEvents(func(e model.Event) { last = e })).Run(ctx, p.Desired)
-				if model.CodeOf(err) != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.NextOf(err) == "" {
-					t.Errorf("Run: %v (code %d), last %+v", err, model.CodeOf(err), last)
+				result, err := install.New(p, install.Config{Events: func(e model.Event) { last = e }}).Run(ctx, p.Desired)
+				if model.FaultOf(err).Code != model.CodeTimeout || result.ExitCode != 8 || last.State != "timed-out" || model.FaultOf(err).Next == "" {
+					t.Errorf("Run: %v (code %d), last %+v", err, model.FaultOf(err).Code, last)
 				}
 			})
 		})
@@ -354,13 +354,13 @@ func TestRunAddsNodes(t *testing.T) {
 						return nil
 					}
 				}
-				result, _, err := runFor(t, p, false, install.WithTimeouts(12*time.Hour, time.Hour))
+				result, _, err := runFor(t, p, false, install.Config{Timeout: 12 * time.Hour, UserTimeout: time.Hour})
 				if result.ExitCode != int(test.code) ||
 					err != nil && !strings.Contains(strings.Replace(err.Error(), "lab.example.com", "lab.", 1), test.text) {
 					t.Fatalf("code %d: %v", result.ExitCode, err)
 				}
 				if test.code != 0 {
-					if model.NextOf(err) == "" {
+					if model.FaultOf(err).Next == "" {
 						t.Error("nothing says what to do next")
 					}
 					return
@@ -394,7 +394,7 @@ func TestAdoptInstalled(t *testing.T) {
 func TestResultsOfAnEarlierCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		files := install.NewFiles(dir)
+		files := install.Directory(dir)
 		name := decidetest.Sample(1, 0).Metadata.Name
 		for _, result := range []string{"kubeconfig-noingress", "kubeconfig", "kubeadmin-password"} {
 			if _, err := files.Save(t.Context(), model.ClusterRef{ID: "earlier", Name: name}, result, []byte("earlier")); err != nil {
@@ -403,7 +403,7 @@ func TestResultsOfAnEarlierCluster(t *testing.T) {
 		}
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		p.Observed.Cluster = nil
-		_, _, _ = runFor(t, p, true, install.WithFiles(files))
+		_, _, _ = runFor(t, p, true, install.Config{Files: files})
 		if theirs, err := os.ReadFile(filepath.Join(dir, name, "auth", "kubeconfig")); err == nil {
 			t.Errorf("the earlier kubeconfig is taken for the new one: %q", theirs)
 		}
@@ -465,10 +465,10 @@ func TestClusterThatAUserDeletes(t *testing.T) {
 				p := &deletedPlane{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 0),
 					Options: model.Options{Run: "run1"}})}, at: test.at, looks: test.looks}
 				var events []model.Event
-				result, err := install.New(p, install.WithEvents(func(e model.Event) {
+				result, err := install.New(p, install.Config{Events: func(e model.Event) {
 					events = append(events,
 						e)
-				})).Run(t.Context(), p.Desired)
+				}}).Run(t.Context(), p.Desired)
 				if n := p.Count(model.RegisterCluster); n != 1 {
 					t.Errorf("registered %d times", n)
 				}
@@ -481,9 +481,9 @@ func TestClusterThatAUserDeletes(t *testing.T) {
 					}
 					return
 				}
-				if model.CodeOf(err) != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
-					model.NextOf(err) == "" {
-					t.Errorf("Run: %v (code %d), Next %q", err, model.CodeOf(err), model.NextOf(err))
+				if model.FaultOf(err).Code != test.code || result.ExitCode != int(test.code) || !strings.Contains(err.Error(), "deleted") ||
+					model.FaultOf(err).Next == "" {
+					t.Errorf("Run: %v (code %d), Next %q", err, model.FaultOf(err).Code, model.FaultOf(err).Next)
 				}
 				if len(p.Writes) != p.wrote {
 					t.Errorf("written after the cluster was deleted: %v", p.Writes[p.wrote:])
@@ -529,7 +529,7 @@ func TestStartWaitsForWhatIsPassedOn(t *testing.T) {
 				}
 				return nil
 			}}
-			_, err := install.New(p, install.WithTimeouts(time.Minute, time.Hour)).Run(t.Context(), w.Desired)
+			_, err := install.New(p, install.Config{Timeout: time.Minute, UserTimeout: time.Hour}).Run(t.Context(), w.Desired)
 			if took < test.want || took > 2*test.want {
 				t.Errorf("%s: started after %v (run: %v)", name, took, err)
 			}
@@ -550,13 +550,13 @@ func TestNudgedOnceAMinute(t *testing.T) {
 			return nil
 		}
 		w.Observed.InfraEnvs[0].Image = model.Image{State: model.ImageReady}
-		installer := install.New(p, install.WithTimeouts(10*time.Minute, time.Hour), install.WithEvents(func(e model.Event) {
+		installer := install.New(p, install.Config{Timeout: 10 * time.Minute, UserTimeout: time.Hour, Events: func(e model.Event) {
 			if e.Reason == string(model.NudgeCluster) {
 				nudged = append(nudged, e)
 			}
-		}))
+		}})
 		_, err := installer.Run(t.Context(), w.Desired)
-		if model.CodeOf(err) != model.CodeTimeout {
+		if model.FaultOf(err).Code != model.CodeTimeout {
 			t.Errorf("ended with %v", err)
 		}
 		if len(nudged) < 9 || len(nudged) > 10 || !strings.Contains(nudged[0].Message, "every host is in sync") {
@@ -583,11 +583,11 @@ func TestRecordInstalled(t *testing.T) {
 				tried++
 				return refuse
 			}}
-			installer := install.New(p, install.WithEvents(func(e model.Event) {
+			installer := install.New(p, install.Config{Events: func(e model.Event) {
 				if e.Reason == string(model.RecordInstalled) {
 					told++
 				}
-			}))
+			}})
 			result, err := installer.Run(t.Context(), w.Desired)
 			if err != nil || result.Verdict != model.VerdictInstalled || tried == 0 || told != tried {
 				t.Errorf("%s: %v, %s, tried %d, told %d", name, err, result.Verdict, tried, told)
@@ -645,9 +645,9 @@ func TestRunIsWoken(t *testing.T) {
 					s.asked = append(s.asked, time.Since(s.began))
 					return nil
 				}
-				_, err := install.New(s, install.WithTimeouts(2*time.Minute, time.Hour),
-					install.WithPollInterval(test.interval)).Run(t.Context(), s.Desired)
-				if model.CodeOf(err) != model.CodeTimeout {
+				_, err := install.New(s, install.Config{Timeout: 2 * time.Minute, UserTimeout: time.Hour,
+					PollInterval: test.interval}).Run(t.Context(), s.Desired)
+				if model.FaultOf(err).Code != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(s.asked) != test.looks {
@@ -724,7 +724,7 @@ func TestNothingIsWrittenOnAnOldPicture(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := &forgetful{plane: &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(3, 1),
 				Options: model.Options{Run: "run1"}})}, silent: silent}
-			if _, err := install.New(p, install.WithTimeouts(0, 0)).Run(t.Context(), p.Desired); err != nil {
+			if _, err := install.New(p, install.Config{Timeout: -1, UserTimeout: -1}).Run(t.Context(), p.Desired); err != nil {
 				t.Fatalf("silent for %d looks: %v", silent, err)
 			}
 			kinds := map[model.Kind]int{}
@@ -747,8 +747,8 @@ func TestSilenceEndsAsTimedOut(t *testing.T) {
 		p := &plane{World: decidetest.NewWorld(&model.Desired{Spec: decidetest.Sample(1, 0)})}
 		p.answersOnly(3)
 		_, err := install.New(p).Run(t.Context(), p.Desired)
-		if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("Run: %v (code %d)", err, model.CodeOf(err))
+		if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("Run: %v (code %d)", err, model.FaultOf(err).Code)
 		}
 	})
 }

@@ -197,9 +197,9 @@ func usual(stage string) time.Duration {
 
 // describe finds the one thing that a host waits for.
 func describe(v *model.HostView, plan model.Plan) {
-	scopes := []model.Scope{model.HostScope(v.Name), model.HostScope(v.ID)}
+	scopes := []model.Scope{model.ScopeHost.Of(v.Name), model.ScopeHost.Of(v.ID)}
 	if len(plan.Removals) > 0 {
-		scopes = append(scopes, model.NodeScope(v.Name))
+		scopes = append(scopes, model.ScopeNode.Of(v.Name))
 	}
 	for _, b := range plan.Blockers {
 		if slices.Contains(scopes, b.Scope) || slices.Contains(b.Hosts, v.Name) {

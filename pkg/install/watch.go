@@ -34,7 +34,7 @@ func (w *watcher) silent(err error) {
 		w.silence = true
 		w.report(model.Event{
 			Type: model.EventWarning, Key: "service/silent", Severity: model.SeverityWarning, Reason: "ServiceUnreachable",
-			Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.NextOf(err),
+			Message: fmt.Sprintf("the service does not answer: %v; trying again", err), Next: model.FaultOf(err).Next,
 		})
 	}
 }
@@ -147,7 +147,7 @@ func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, befo
 		}
 		changed = true
 		name := call(host)
-		w.report(model.Event{Type: model.EventHost, Host: name, Key: string(model.NodeScope(name)) + "/state", State: state, Severity: severity, Message: why})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: string(model.ScopeNode.Of(name)) + "/state", State: state, Severity: severity, Message: why})
 	}
 	return changed
 }
@@ -315,7 +315,7 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 
 // lasts reports whether the run has waited for a node for a while: then its stages are not reported.
 func (w *watcher) lasts(x model.Wait, now time.Time) bool {
-	if !strings.HasPrefix(string(x.Scope), string(model.NodeScope(""))) {
+	if !strings.HasPrefix(string(x.Scope), string(model.ScopeNode.Of(""))) {
 		return false
 	}
 	if _, known := w.waits[x.Key]; !known {

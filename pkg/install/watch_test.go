@@ -56,7 +56,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 					return nil
 				}
 				told := 0
-				_, err := install.New(p, install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(func(e model.Event) {
+				_, err := install.New(p, install.Config{Files: install.Directory(t.TempDir()), Events: func(e model.Event) {
 					if e.Reason == "PreparationFailed" && strings.Contains(e.Message, "cp-1: Failed to fetch container images") &&
 						e.Next != "" {
 						told++
@@ -64,7 +64,7 @@ func TestImagesThatCannotBePulled(t *testing.T) {
 					if e.State == "cured" {
 						t.Errorf("an attempt is no cure: %s", e.Message)
 					}
-				})).Run(t.Context(), p.Desired)
+				}}).Run(t.Context(), p.Desired)
 				if got := codeOf(err); got != test.code || attempts < test.attempts {
 					t.Errorf("code %d after %d attempts: %v", got, attempts, err)
 				}
@@ -83,7 +83,7 @@ func codeOf(err error) model.Code {
 	if err == nil {
 		return 0
 	}
-	return model.CodeOf(err)
+	return model.FaultOf(err).Code
 }
 
 // TestNothingNew is reported now and then while nothing happens, and in no run in which something does.
@@ -126,12 +126,12 @@ func TestNothingNew(t *testing.T) {
 				var told []string
 				var at []time.Duration
 				began := time.Now()
-				_, err := install.New(p, install.WithTimeouts(16*time.Minute, time.Hour), install.WithEvents(func(e model.Event) {
+				_, err := install.New(p, install.Config{Timeout: 16 * time.Minute, UserTimeout: time.Hour, Events: func(e model.Event) {
 					if e.Reason == "NothingNew" {
 						told, at = append(told, e.Message), append(at, time.Since(began))
 					}
-				})).Run(t.Context(), p.Desired)
-				if model.CodeOf(err) != model.CodeTimeout {
+				}}).Run(t.Context(), p.Desired)
+				if model.FaultOf(err).Code != model.CodeTimeout {
 					t.Fatal(err)
 				}
 				if len(told) != test.times || test.times > 0 && !strings.Contains(told[0], test.text) {
@@ -159,7 +159,7 @@ func watched(t *testing.T, w *decidetest.World, script func(look int, o *model.O
 			script(look, &p.Observed)
 			return nil
 		}
-		_, _, _ = runFor(t, p, false, install.WithEvents(func(e model.Event) { events = append(events, e) }))
+		_, _, _ = runFor(t, p, false, install.Config{Events: func(e model.Event) { events = append(events, e) }})
 	})
 	return events
 }

@@ -205,7 +205,7 @@ func TestWrittenIsValid(t *testing.T) {
 				if c == nil || c.OnlyAdds() || c.Imported() {
 					return
 				}
-				files, lost, err := convert.Write(c, format, convert.WriteOptions{Secrets: true})
+				files, lost, err := convert.Write(c, format, convert.Options{Secrets: true})
 				if err != nil {
 					if _, told := errors.AsType[*spec.Problems](err); !told {
 						t.Errorf("it is refused without a place: %v", err)
@@ -282,7 +282,7 @@ func taken(t *testing.T, c *spec.Cluster) {
 		t.Fatal(err)
 	}
 	service := &recorder{Service: plane, wrote: map[string]bool{}}
-	client, deadline := install.New(service, install.WithClock(scaled)), scaled.Now().Add(3*time.Hour)
+	client, deadline := install.New(service, install.Config{Clock: scaled}), scaled.Now().Add(3*time.Hour)
 	for {
 		result, err := client.Detach(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "agree"}})
 		started, refused := service.done()

@@ -127,7 +127,7 @@ func TestRequestsWhileNothingChanges(t *testing.T) {
 			_ = x.time.Sleep(ctx, 75*time.Minute)
 			cancel()
 		}()
-		if _, err := x.runUntil(ctx, t); model.CodeOf(err) != model.CodeInterrupted {
+		if _, err := x.runUntil(ctx, t); model.FaultOf(err).Code != model.CodeInterrupted {
 			t.Fatalf("ends with %v", err)
 		}
 		quiet := began.Add(15 * time.Minute)

@@ -231,7 +231,7 @@ func startTrial(t *testing.T, file string, speed float64, change func(*simulator
 func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []model.Event, error) {
 	t.Helper()
 	var events []model.Event
-	result, err := x.installer(t, install.WithTimeouts(total, 0), install.WithEvents(func(e model.Event) { events = append(events, e) })).
+	result, err := x.installer(t, install.Config{Timeout: total, UserTimeout: -1, Events: func(e model.Event) { events = append(events, e) }}).
 		Run(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	return result, events, err
 }
@@ -239,16 +239,16 @@ func (x *trial) run(t *testing.T, total time.Duration) (install.Result, []model.
 // runUntil installs until ctx ends, or the install does.
 func (x *trial) runUntil(ctx context.Context, t *testing.T) (install.Result, error) {
 	t.Helper()
-	return x.installer(t, install.WithTimeouts(0, 0)).Run(ctx, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
+	return x.installer(t, install.Config{Timeout: -1, UserTimeout: -1}).Run(ctx, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 }
 
-func (x *trial) installer(t *testing.T, options ...install.Option) *install.Client {
+func (x *trial) installer(t *testing.T, options ...install.Config) *install.Client {
 	t.Helper()
 	plane, err := rest.New(rest.Config{URL: x.address, Clock: x.time, HTTPClient: &http.Client{Transport: x.wire}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return install.New(plane, append([]install.Option{install.WithClock(x.time), install.WithFiles(install.NewFiles(x.dir))}, options...)...)
+	return install.New(plane, append([]install.Config{{Clock: x.time, Files: install.Directory(x.dir)}}, options...)...)
 }
 
 // story is what a run reported, for a test that failed.
@@ -320,8 +320,8 @@ func TestFaultsAtEveryCall(t *testing.T) {
 					fault.code = model.CodeFailure // there is no file to be blamed for it
 				}
 				var said *model.Fault
-				if !errors.As(err, &said) || model.CodeOf(err) != fault.code || result.ExitCode != int(fault.code) || model.NextOf(err) == "" {
-					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, model.CodeOf(err), model.NextOf(err), fault.code, story(events))
+				if !errors.As(err, &said) || model.FaultOf(err).Code != fault.code || result.ExitCode != int(fault.code) || model.FaultOf(err).Next == "" {
+					t.Fatalf("ends as %q with %v (code %d, next %q); want code %d\n%s", result.Verdict, err, model.FaultOf(err).Code, model.FaultOf(err).Next, fault.code, story(events))
 				}
 				last := events[len(events)-1]
 				if last.Type != model.EventRun || last.ExitCode == nil || *last.ExitCode != int(fault.code) || (last.State != "blocked" && last.State != "error") {

@@ -114,7 +114,7 @@ func TestBadWorlds(t *testing.T) {
 			}
 			ctx, stop := context.WithTimeout(t.Context(), 90*time.Second)
 			defer stop()
-			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.WithTimeouts(3*time.Hour, 20*time.Minute))
+			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.Config{Timeout: 3 * time.Hour, UserTimeout: 20 * time.Minute})
 			if a.trace.Code != int(test.code) {
 				t.Errorf("ends with code %d, not %d", a.trace.Code, test.code)
 			}
@@ -238,7 +238,7 @@ func TestTerminatingNamespace(t *testing.T) {
 func (x *site) detach(t testing.TB) *attempt {
 	t.Helper()
 	a := &attempt{}
-	a.result, a.err = install.New(x.plane(t), install.WithClock(x.time), install.WithFiles(install.NewFiles(t.TempDir())), install.WithEvents(a.take)).
+	a.result, a.err = install.New(x.plane(t), install.Config{Clock: x.time, Files: install.Directory(t.TempDir()), Events: a.take}).
 		Detach(t.Context(), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}})
 	a.trace.Verdict, a.trace.Code = a.result.Verdict, a.result.ExitCode
 	return a

@@ -91,9 +91,9 @@ func BenchmarkApply100Clusters(b *testing.B) {
 		for range atOnce {
 			running.Go(func() {
 				for cluster := range queue {
-					_, err := install.New(plane, install.WithClock(clock.Real())).Detach(b.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "run-1"}})
+					_, err := install.New(plane, install.Config{Clock: clock.Real()}).Detach(b.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "run-1"}})
 					if err != nil {
-						b.Errorf("%s: %v (next: %s)", cluster.Metadata.Name, err, model.NextOf(err))
+						b.Errorf("%s: %v (next: %s)", cluster.Metadata.Name, err, model.FaultOf(err).Next)
 					}
 				}
 			})

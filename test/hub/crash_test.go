@@ -82,7 +82,7 @@ func TestKilledAtEveryDeletion(t *testing.T) {
 		})
 	})
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	if deaths < 2*7 { // pull secret, ClusterDeployment, AgentClusterInstall, InfraEnv, three NMStateConfigs
 		t.Errorf("killed %d times only", deaths)

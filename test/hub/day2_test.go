@@ -110,7 +110,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 		return g.kubeconfig, "kubeconfig", nil
 	}})
 	defer plane.Close()
-	client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0), install.WithEvents(func(e model.Event) {
+	client := install.New(g.plane(t), install.Config{Nodes: plane, Clock: g.time, Timeout: -1, UserTimeout: -1, Events: func(e model.Event) {
 		t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		_, of, _ := strings.Cut(e.Key, "node/")
 		name, _, _ := strings.Cut(of, "/")
@@ -119,7 +119,7 @@ func (g *grown) runs(t *testing.T, options model.Options) (install.Result, error
 				t.Error(err)
 			}
 		}
-	}))
+	}})
 	return client.Run(ctx, &model.Desired{Spec: g.cluster, Options: options})
 }
 
@@ -198,20 +198,20 @@ func TestDay2(t *testing.T) {
 			if got := g.hosts(t); !slices.Equal(got, []string{"cp-3"}) {
 				t.Errorf("hosts %q", got)
 			}
-			if _, err = g.runs(t, remove("w-0")); model.CodeOf(err) != model.CodeNotFound {
+			if _, err = g.runs(t, remove("w-0")); model.FaultOf(err).Code != model.CodeNotFound {
 				t.Errorf("again: %v", err)
 			}
 			if result, err = g.runs(t, remove("control-plane-1")); err != nil || g.has(t, "control-plane-1") || g.members(t) != 3 {
 				t.Fatalf("%v; %d members; %+v %+v", err, g.members(t), result.Plan.Waits, result.Plan.Blockers)
 			}
-			if _, err = g.runs(t, remove("control-plane-2")); model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
+			if _, err = g.runs(t, remove("control-plane-2")); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members") {
 				t.Errorf("one of three: %v", err)
 			}
 			g.played.PowerOff("control-plane-2")
 			options := remove("control-plane-2")
 			options.Remove.ReplacedBy, options.Remove.Backup = "cp-4", true
 			for range 100 { // until etcd misses it
-				if result, err = g.runs(t, options); model.CodeOf(err) != model.CodeInput {
+				if result, err = g.runs(t, options); model.FaultOf(err).Code != model.CodeInput {
 					break
 				}
 				if err := g.time.Sleep(t.Context(), 10*time.Second); err != nil {
@@ -240,13 +240,13 @@ func TestInterruptedAddNode(t *testing.T) {
 			}})
 			defer plane.Close()
 			told := false
-			client := install.New(g.plane(t), install.WithNodes(plane), install.WithClock(g.time), install.WithTimeouts(0, 0),
-				install.WithEvents(func(e model.Event) {
+			client := install.New(g.plane(t), install.Config{Nodes: plane, Clock: g.time, Timeout: -1, UserTimeout: -1,
+				Events: func(e model.Event) {
 					if strings.Contains(e.Next.String(), "oaictl approve w-0") {
 						told = true
 						stop()
 					}
-				}))
+				}})
 			desired := &model.Desired{Spec: g.cluster, Options: model.Options{AddNodes: true, Unattended: true, Approve: model.ApproveOff}}
 			if result, err := client.Run(ctx, desired); !told {
 				t.Fatalf("no person is asked to approve: %v; %+v", err, result.Plan.Waits)

@@ -172,7 +172,7 @@ func TestCredentialsExpire(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			a := x.runIn(ctx, t, x.through(t, w), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir)
-			if a.trace.Code != int(model.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(model.NextOf(a.err).String(), "log in") {
+			if a.trace.Code != int(model.CodeAuth) || !strings.Contains(a.says(), "expired") || !strings.Contains(model.FaultOf(a.err).Next.String(), "log in") {
 				t.Fatalf("ends with code %d: %s\n%s", a.trace.Code, a.says(), a.story())
 			}
 			x.installs(t, &wire{})
@@ -189,11 +189,11 @@ func TestServerRestarts(t *testing.T) {
 	plane, dir := x.plane(t), t.TempDir()
 	reached := make(chan string, 100)
 	done := make(chan *attempt, 1)
-	hear := install.WithEvents(func(e model.Event) {
+	hear := install.Config{Events: func(e model.Event) {
 		if e.Key == "cluster/state" {
 			reached <- e.State
 		}
-	})
+	}}
 	go func() {
 		defer close(reached)
 		done <- x.runWith(t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir, hear)

@@ -92,9 +92,9 @@ func TestHostSettings(t *testing.T) {
 func installsAsTold(t *testing.T, b backend, cluster *spec.Cluster) map[string]any {
 	x := b.open(t, b.boots(t, setup{cluster: cluster}))
 	dir := t.TempDir()
-	first := x.run(t, dir, install.WithTimeouts(3*time.Hour, 0))
+	first := x.run(t, dir, install.Config{Timeout: 3 * time.Hour, UserTimeout: -1})
 	if first.err != nil || first.result.Verdict != model.VerdictInstalled {
-		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, model.NextOf(first.err), first.story())
+		t.Fatalf("verdict %q: %v\n%s\n%s", first.result.Verdict, first.err, model.FaultOf(first.err).Next, first.story())
 	}
 	if b.metal3 {
 		x.wereBooted(t)

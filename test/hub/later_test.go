@@ -37,7 +37,7 @@ func TestDelete(t *testing.T) {
 					}
 				}
 				if err := plane.DeleteCluster(t.Context(), cluster, install.DeleteOptions{}); err != nil {
-					t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+					t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 				}
 				if left := x.named(t, "/v2/clusters", x.cluster.Metadata.Name); len(left) > 0 {
 					t.Errorf("the service still has %v", left)
@@ -79,11 +79,11 @@ func (x *site) reach(t testing.TB, plane install.Backend, state model.ClusterSta
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	a := x.runIn(ctx, t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.WithEvents(func(e model.Event) {
+	a := x.runIn(ctx, t, plane, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir(), install.Config{Events: func(e model.Event) {
 		if e.Key == "cluster/state" && e.State == string(state) {
 			stop()
 		}
-	}))
+	}})
 	if a.result.Observed == nil || a.result.Observed.Cluster == nil {
 		t.Fatalf("there is no cluster: %v", a.err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // machines are the options for a file whose machines boot through their BMCs,
 // none for others.
-func (x *site) machines(t testing.TB, plane install.Backend) []install.Option {
+func (x *site) machines(t testing.TB, plane install.Backend) []install.Config {
 	t.Helper()
 	proxy := x.service.BMCProxy()
 	if proxy == "" {
@@ -22,5 +22,5 @@ func (x *site) machines(t testing.TB, plane install.Backend) []install.Option {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []install.Option{fixture.WithMachines(t, plane, x.cluster, through, x.time)}
+	return []install.Config{fixture.WithMachines(t, plane, x.cluster, through, x.time)}
 }

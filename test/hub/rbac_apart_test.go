@@ -55,7 +55,7 @@ func (x *site) livesApart(t *testing.T, streams bool) error {
 	host, env := x.registers(t), x.namespace+"/"+x.cluster.Metadata.Name
 	plane := x.through(t, w())
 	update := model.Action{
-		Kind: model.UpdateHost, Scope: model.HostScope("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: model.Settings{model.SettingApproved: model.ValueOf(true)},
+		Kind: model.UpdateHost, Scope: model.ScopeHost.Of("cp-0"), Name: "cp-0", Target: host, InfraEnv: env, Settings: model.Settings{model.SettingApproved: model.ValueOf(true)},
 	}
 	if err := plane.Act(t.Context(), &model.Desired{Spec: x.cluster}, update); err != nil {
 		return err
@@ -121,12 +121,12 @@ func TestWithoutOneVerb(t *testing.T) {
 						where = "in the whole hub"
 					}
 					right := fmt.Sprintf("%s %s", verb, schema.GroupResource{Group: rule.APIGroups[0], Resource: resource})
-					switch says := fmt.Sprintf("%v\n%s", err, model.NextOf(err)); {
+					switch says := fmt.Sprintf("%v\n%s", err, model.FaultOf(err).Next); {
 					case verb == "get" && (resource == "clusterimagesets" || resource == "preprovisioningimages"): // they only show more
 						if err != nil {
 							t.Error(says)
 						}
-					case model.CodeOf(err) != model.CodeAuth || !strings.Contains(says, "may not "+right+" "+where) || !strings.Contains(says, "kubectl auth can-i "+right):
+					case model.FaultOf(err).Code != model.CodeAuth || !strings.Contains(says, "may not "+right+" "+where) || !strings.Contains(says, "kubectl auth can-i "+right):
 						t.Error(says)
 					}
 				})

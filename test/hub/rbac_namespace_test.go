@@ -124,7 +124,7 @@ func TestWithoutOneRightOfTheWholeHub(t *testing.T) {
 			a, notes := x.registersAndDeletes(t)
 			says, code := a.says()+notes, model.Code(0)
 			if a.err != nil {
-				code = model.CodeOf(a.err)
+				code = model.FaultOf(a.err).Code
 			}
 			if code != test.code || !strings.Contains(says, strings.ReplaceAll(test.says, "NAMESPACE", x.namespace)) {
 				t.Errorf("ends with code %d: %s\n%s", code, says, a.story())

@@ -66,7 +66,7 @@ func TestDocumentedRole(t *testing.T) {
 					t.Fatalf("%s\n%s", a.says(), a.story())
 				}
 				if err := plane.DeleteCluster(t.Context(), a.result.Observed.Cluster.ID, install.DeleteOptions{}); err != nil {
-					t.Errorf("delete: %v (next: %s)", err, model.NextOf(err))
+					t.Errorf("delete: %v (next: %s)", err, model.FaultOf(err).Next)
 				}
 			})
 		}
@@ -76,7 +76,7 @@ func TestDocumentedRole(t *testing.T) {
 				x := apart(t)
 				x.kube, x.heard = x.user(t, documented), used.hear
 				if err := x.livesApart(t, streams); err != nil {
-					t.Errorf("%v (next: %s)", err, model.NextOf(err))
+					t.Errorf("%v (next: %s)", err, model.FaultOf(err).Next)
 				}
 			})
 		}
@@ -100,7 +100,7 @@ type rights struct {
 
 // hear records what an allowed call needs: an apply is a patch, and a create as well where there was nothing.
 func (r *rights) hear(c install.Call) {
-	parts := strings.Split(strings.Trim(c.Path, "/"), "/")
+	parts := strings.Split(strings.Trim(c.URL, "/"), "/")
 	parts = parts[min(len(parts), map[string]int{"api": 2, "apis": 3}[parts[0]]):] // group and version
 	if len(parts) > 2 && parts[0] == "namespaces" {
 		parts = parts[2:]

@@ -152,7 +152,7 @@ func (x *site) plane(t testing.TB) install.Backend {
 		t.Cleanup(transport.CloseIdleConnections)
 		plane, err := rest.New(rest.Config{
 			URL: x.service.URL(), Clock: x.time, HTTPClient: &http.Client{Transport: transport},
-			Trace: x.OverREST,
+			Trace: x.Note,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -168,7 +168,7 @@ func (x *site) planeAs(t testing.TB, who *kube.Config) *hubplane.Plane {
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: who, Namespace: x.namespace, Clock: x.time,
 		Log: func(c install.Call) {
-			x.OverHub(c)
+			x.Note(c)
 			if x.heard != nil {
 				x.heard(c)
 			}

@@ -48,33 +48,33 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return ""
 	}
-	return a.err.Error() + "\n" + model.NextOf(a.err).String()
+	return a.err.Error() + "\n" + model.FaultOf(a.err).Next.String()
 }
 
 // run installs as `oaictl create cluster` does, with a plane of its own, and
 // leaves results in dir.
-func (x *site) run(t testing.TB, dir string, options ...install.Option) *attempt {
+func (x *site) run(t testing.TB, dir string, options ...install.Config) *attempt {
 	t.Helper()
 	return x.runDesired(t, &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, dir, options...)
 }
 
-func (x *site) runDesired(t testing.TB, desired *model.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runDesired(t testing.TB, desired *model.Desired, dir string, options ...install.Config) *attempt {
 	t.Helper()
 	return x.runWith(t, x.plane(t), desired, dir, options...)
 }
 
 // runWith installs with a plane that is there already.
-func (x *site) runWith(t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runWith(t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Config) *attempt {
 	t.Helper()
 	return x.runIn(t.Context(), t, plane, desired, dir, options...)
 }
 
 // runIn installs until ctx ends, at the latest.
-func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Option) *attempt {
+func (x *site) runIn(ctx context.Context, t testing.TB, plane install.Backend, desired *model.Desired, dir string, options ...install.Config) *attempt {
 	t.Helper()
 	a := &attempt{}
-	options = append(append([]install.Option{
-		install.WithClock(x.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(a.take), install.WithTimeouts(6*time.Hour, 0),
+	options = append(append([]install.Config{
+		{Clock: x.time, Files: install.Directory(dir), Events: a.take, Timeout: 6 * time.Hour, UserTimeout: -1},
 	}, x.machines(t, plane)...), options...)
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)
 	a.trace.Verdict, a.trace.Code, a.trace.Files, a.trace.Kinds = a.result.Verdict, a.result.ExitCode, saved(t, dir), a.kinds(x.cluster)
@@ -86,7 +86,7 @@ func (x *site) detaches(t testing.TB, plane install.Backend) *attempt {
 	t.Helper()
 	a := &attempt{}
 	desired := &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}
-	a.result, a.err = install.New(plane, install.WithClock(x.time), install.WithEvents(a.take)).Detach(t.Context(), desired)
+	a.result, a.err = install.New(plane, install.Config{Clock: x.time, Events: a.take}).Detach(t.Context(), desired)
 	return a
 }
 

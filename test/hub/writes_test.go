@@ -83,7 +83,7 @@ func TestQuietHub(t *testing.T) {
 		stop()
 	}()
 	a := x.runIn(ctx, t, x.plane(t), &model.Desired{Spec: x.cluster, Options: model.Options{Run: "run-1"}}, t.TempDir())
-	if model.CodeOf(a.err) != model.CodeInterrupted {
+	if model.FaultOf(a.err).Code != model.CodeInterrupted {
 		t.Fatalf("ends with %v\n%s", a.err, a.story())
 	}
 	for _, c := range x.Noted() {

@@ -79,9 +79,9 @@ func fromEnvironment() (given, error) {
 	if g.client, err = rest.HTTPClient(g.caFile, os.Getenv("OAICTL_INSECURE") == "true"); err != nil {
 		return g, err
 	}
-	g.auth, err = rest.Authorise(rest.Credentials{
+	g.auth, err = rest.Credentials{
 		Token: secret("OAICTL_TOKEN"), OfflineToken: secret("OAICTL_OFFLINE_TOKEN"), SSOURL: os.Getenv("OAICTL_SSO_URL"),
-	}, rest.Exchanger{Client: g.client, CAFile: g.caFile})
+	}.Authorise(g.client, g.caFile, nil)
 	if err != nil || g.kubeconfig == "" {
 		return g, err
 	}

@@ -110,7 +110,7 @@ func (x *site) late(t testing.TB) (after <-chan struct{}, hear func(model.Event)
 
 // controllers are the BMCs of a file whose machines boot through them, and how a run
 // reaches them; none for others.
-func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.Option) {
+func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.Config) {
 	t.Helper()
 	bmcs, err := simulator.NewBMCs(simulator.BootConfig{Clock: x.machines, Seed: x.seed, Scenario: x.scenario, Cluster: x.cluster})
 	if err != nil {
@@ -131,5 +131,5 @@ func (x *site) controllers(t testing.TB, plane remote) (*bmc.Server, []install.O
 		running.Wait()
 	})
 	proxy := &url.URL{Scheme: "http", Host: doors.Addr().String()}
-	return bmcs, []install.Option{fixture.WithMachines(t, plane, x.cluster, proxy, x.time)}
+	return bmcs, []install.Config{fixture.WithMachines(t, plane, x.cluster, proxy, x.time)}
 }

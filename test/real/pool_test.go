@@ -67,7 +67,7 @@ func (x *site) giveBack(t testing.TB) {
 			t.Errorf("%s goes back by %q", h.Hostname, h.Returns)
 		}
 		back := model.Action{
-			Key: "return/" + h.Hostname, Kind: model.ReturnHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: h.Hostname, Scope: model.NodeScope(h.Hostname),
+			Key: "return/" + h.Hostname, Kind: model.ReturnHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: h.Hostname, Scope: model.ScopeNode.Of(h.Hostname),
 			NodeGone: true, // the service is not to look for nodes in a cluster that has no API
 		}
 		if err := plane.Act(t.Context(), desired, back); err != nil {

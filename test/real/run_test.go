@@ -26,7 +26,7 @@ func (a *attempt) says() string {
 	if a.err == nil {
 		return string(a.result.Verdict) + "\n" + fixture.Story(a.events)
 	}
-	return a.err.Error() + "\nnext: " + model.NextOf(a.err).String() + "\n" + fixture.Story(a.events)
+	return a.err.Error() + "\nnext: " + model.FaultOf(a.err).Next.String() + "\n" + fixture.Story(a.events)
 }
 
 // runs is how a cluster is brought to where it is wanted, by a process after the other.
@@ -35,7 +35,7 @@ type runs struct {
 	dir   string
 	hear  []func(model.Event)
 	nodes bool // add-node
-	more  []install.Option
+	more  []install.Config
 }
 
 // once runs oaictl until it ends.
@@ -48,15 +48,15 @@ func (r *runs) once(ctx context.Context, t testing.TB) *attempt {
 func (r *runs) with(ctx context.Context, t testing.TB, plane remote) *attempt {
 	t.Helper()
 	a := &attempt{}
-	options := append([]install.Option{
-		install.WithClock(r.time), install.WithFiles(install.NewFiles(r.dir)), r.patience(),
-		install.WithEvents(func(e model.Event) {
+	options := append([]install.Config{
+		{Clock: r.time, Files: install.Directory(r.dir)}, r.patience(),
+		{Events: func(e model.Event) {
 			a.events = append(a.events, e)
 			a.trace.Take(e)
 			for _, hear := range r.hear {
 				hear(e)
 			}
-		}),
+		}},
 	}, r.more...)
 	desired := &model.Desired{Spec: r.cluster, Options: model.Options{Run: r.cluster.Metadata.Name, AddNodes: r.nodes}}
 	a.result, a.err = install.New(plane, options...).Run(ctx, desired)

@@ -117,7 +117,7 @@ func (b backend) open(t testing.TB, cluster *spec.Cluster, trouble *scenario.Sce
 			if err != nil {
 				t.Fatal(err)
 			}
-			cluster.Spec.PullSecret = spec.SourceOf(spec.NewSecret(string(text)))
+			cluster.Spec.PullSecret = spec.NewSecret(string(text)).Source()
 		}
 	}
 	if b.hub {
@@ -257,7 +257,7 @@ func (x *site) plane(t testing.TB) remote {
 		}
 		plane, err := rest.New(rest.Config{
 			URL: x.wire.base, Clock: x.time, HTTPClient: client, CAFile: x.caFile, Auth: x.auth,
-			Trace: x.OverREST,
+			Trace: x.Note,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func (x *site) plane(t testing.TB) remote {
 	}
 	plane, err := hubplane.New(hubplane.Config{
 		Kube: kube.CopyConfig(x.kube), Clock: x.time, HTTPClient: x.given.client,
-		Log: x.OverHub,
+		Log: x.Note,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -277,9 +277,9 @@ func (x *site) plane(t testing.TB) remote {
 
 // patience is how long a run may take, and how long it waits for a person: on the clock of the caller, which is slow
 // where the service is real.
-func (x *site) patience() install.Option {
+func (x *site) patience() install.Config {
 	if x.simulated() {
-		return install.WithTimeouts(6*time.Hour, 40*time.Minute)
+		return install.Config{Timeout: 6 * time.Hour, UserTimeout: 40 * time.Minute}
 	}
-	return install.WithTimeouts(20*time.Minute, 2*time.Minute)
+	return install.Config{Timeout: 20 * time.Minute, UserTimeout: 2 * time.Minute}
 }

@@ -55,8 +55,8 @@ func TestTrouble(t *testing.T) {
 				if name == "unknown-host-appears" {
 					x.leftAlone(t, "52:54:00:ba:dd:01")
 				}
-				if advised := strings.Contains(model.NextOf(a.err).String(), "oaictl delete cluster "); test.code == model.CodeFailed && advised != x.hub {
-					t.Errorf("what is to be typed next: %s", model.NextOf(a.err)) // a hub resets nothing
+				if advised := strings.Contains(model.FaultOf(a.err).Next.String(), "oaictl delete cluster "); test.code == model.CodeFailed && advised != x.hub {
+					t.Errorf("what is to be typed next: %s", model.FaultOf(a.err).Next) // a hub resets nothing
 				}
 				if name == "image-pull-failure" {
 					a.trace.Cluster, a.trace.Hosts = nil, nil // a hub's operator goes on trying by itself
@@ -139,7 +139,7 @@ func TestCancel(t *testing.T) {
 			r := x.start(t, false)
 			r.hear = append(r.hear, x.cancelAt(t, phase))
 			a := r.once(t.Context(), t)
-			if a.trace.Code != int(model.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(model.NextOf(a.err).String(), test.next) {
+			if a.trace.Code != int(model.CodeFailed) || !strings.Contains(a.err.Error(), "cancel") || !strings.Contains(model.FaultOf(a.err).Next.String(), test.next) {
 				t.Fatalf("ends with code %d, not %d, cancelled, with a next command to %s: %s", a.trace.Code, model.CodeFailed, test.next, a.says())
 			}
 			if phase == model.ClusterInstalling {

@@ -267,9 +267,9 @@ func (h *apiServer) detach(t *testing.T, c hubCase, dir string, addNodes bool) (
 	a := &attempt{}
 	hear := func(e model.Event) { a.events = append(a.events, e) }
 	desired := &model.Desired{Spec: c.load(t), Options: model.Options{AddNodes: addNodes, Run: "run-1"}}
-	options := []install.Option{install.WithClock(clock.Real()), install.WithEvents(hear)}
+	options := []install.Config{{Clock: clock.Real(), Events: hear}}
 	if dir != "" {
-		options = append(options, install.WithFiles(install.NewFiles(dir)))
+		options = append(options, install.Config{Files: install.Directory(dir)})
 	}
 	a.result, a.err = install.New(plane, options...).Detach(t.Context(), desired)
 	written := []string{}

@@ -177,7 +177,7 @@ func (c hubCase) leaveOnHub(t *testing.T, stop hubStop) hubState {
 				cancel()
 			}
 		}
-		installer := install.New(plane, install.WithClock(passing), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0))
+		installer := install.New(plane, install.Config{Clock: passing, Files: install.Directory(dir), Events: hear, Timeout: 6 * time.Hour, UserTimeout: -1})
 		result, err := installer.Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: addNodes, Run: "run-1"}})
 		if err != nil && ctx.Err() == nil {
 			t.Fatalf("%s: %v", result.Verdict, err)

@@ -78,7 +78,7 @@ func (c testCase) resume(t *testing.T, s *site, requests []request, left stop) {
 // plans holds the plan to what is to be done.
 func (s *site) plans(t *testing.T, dir string, left stop) {
 	t.Helper()
-	plan, _, err := install.New(s.plane(t), install.WithClock(s.time), install.WithFiles(install.NewFiles(dir))).Plan(t.Context(), s.desired(left.AddNodes))
+	plan, _, err := install.New(s.plane(t), install.Config{Clock: s.time, Files: install.Directory(dir)}).Plan(t.Context(), s.desired(left.AddNodes))
 	if err != nil {
 		t.Fatalf("plan: %v", err)
 	}

@@ -314,8 +314,8 @@ func (s *site) run(t *testing.T, dir string, addNodes bool, stop func(model.Even
 			cancel()
 		}
 	}
-	installer := install.New(s.plane(t), install.WithClock(s.time), install.WithFiles(install.NewFiles(dir)), install.WithEvents(hear), install.WithTimeouts(6*time.Hour, 0),
-		install.WithPollInterval(30*time.Second)) // no more looks than it takes
+	installer := install.New(s.plane(t), install.Config{Clock: s.time, Files: install.Directory(dir), Events: hear, Timeout: 6 * time.Hour, UserTimeout: -1,
+		PollInterval: 30 * time.Second}) // no more looks than it takes
 	a.result, a.err = installer.Run(ctx, s.desired(addNodes))
 	return a
 }

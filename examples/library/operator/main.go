@@ -23,7 +23,7 @@ func main() {
 	flag.Parse()
 	if err := run(context.Background(), *file); err != nil {
 		fmt.Fprintln(os.Stderr, "operator:", err)
-		os.Exit(int(model.CodeOf(err)))
+		os.Exit(int(model.FaultOf(err).Code))
 	}
 }
 

@@ -119,7 +119,7 @@ func (a *App) Confirm(yes bool, question string) error {
 	if !a.CanAsk() {
 		return &model.Fault{
 			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes where nobody can be asked", strings.TrimSuffix(question, "?")),
-			Next: model.Literal(a.CommandLine() + " --yes"),
+			Next: model.Advicef("%s", a.CommandLine()+" --yes"),
 		}
 	}
 	yes, err := a.Ask(question)

@@ -27,7 +27,7 @@ import (
 type ClientConfig struct {
 	Connection
 	Clock clock.Clock
-	Trace func(rest.Exchange)
+	Trace func(install.Call)
 
 	silence *silence // notices that the service does not answer; nil: nothing does
 }
@@ -62,7 +62,7 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	if err != nil {
 		return nil, err
 	}
-	return install.New(service, install.WithClock(to.Clock)), nil
+	return install.New(service, install.Config{Clock: to.Clock}), nil
 }
 
 // server is what a person knows a service or a hub by.
@@ -160,11 +160,11 @@ func HostOf(url string) string {
 }
 
 // Tracer reports every request with -vv, and to also where that is given.
-func (a *App) Tracer(also func(rest.Exchange)) func(rest.Exchange) {
+func (a *App) Tracer(also func(install.Call)) func(install.Call) {
 	if a.Globals.Verbose < 2 {
 		return also
 	}
-	return func(e rest.Exchange) {
+	return func(e install.Call) {
 		escape.Fprintf(a.IO.Err, "%s\n", describeExchange(e))
 		if also != nil {
 			also(e)
@@ -172,7 +172,7 @@ func (a *App) Tracer(also func(rest.Exchange)) func(rest.Exchange) {
 	}
 }
 
-func describeExchange(e rest.Exchange) string {
+func describeExchange(e install.Call) string {
 	text := fmt.Sprintf("%s %s", e.Method, e.URL)
 	if e.Status > 0 {
 		text += fmt.Sprintf(" → %d", e.Status)
@@ -206,7 +206,7 @@ func (to ClientConfig) Service(ctx context.Context, other func(given rest.Creden
 	if err != nil {
 		return nil, err
 	}
-	auth, err := rest.Authorise(credentials, rest.Exchanger{Client: exchange, Clock: to.Clock, CAFile: to.CAFile})
+	auth, err := credentials.Authorise(exchange, to.CAFile, to.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -305,17 +305,7 @@ func connectHub(_ context.Context, to ClientConfig) (install.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: callsAs(to.Trace)})
-}
-
-// callsAs reports calls of an API server as requests of a service are.
-func callsAs(trace func(rest.Exchange)) func(install.Call) {
-	if trace == nil {
-		return nil
-	}
-	return func(c install.Call) {
-		trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
-	}
+	return hub.New(hub.Config{Kube: config, Namespace: to.Kube.Scope(), Clock: to.Clock, HTTPClient: client, Log: to.Trace})
 }
 
 // SimulateSpeed is how much faster than in life a simulated install goes.

@@ -59,7 +59,7 @@ func (a *App) Hint(next model.Advice) string {
 
 // SayNext says what to do about an error that ends nothing, where that is known.
 func (a *App) SayNext(err error) {
-	if next := a.Hint(model.NextOf(err)); next != "" {
+	if next := a.Hint(model.FaultOf(err).Next); next != "" {
 		a.Say("Next: %s", next)
 	}
 }
@@ -107,7 +107,7 @@ func withoutService(next model.Advice) model.Advice {
 
 // Hinted completes the hints of a plan.
 func (a *App) Hinted(plan model.Plan) model.Plan {
-	hint := func(next model.Advice) model.Advice { return model.Literal(a.Hint(next)) }
+	hint := func(next model.Advice) model.Advice { return model.Advicef("%s", a.Hint(next)) }
 	plan.Next = hint(plan.Next)
 	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
 	for i, b := range plan.Blockers {
@@ -137,7 +137,7 @@ func (s HintedSink) Event(e model.Event) {
 	if e.ExitCode == nil {
 		next = strings.TrimSuffix(strings.TrimSuffix(next, s.Hint(SimulateAdvice)), "; ")
 	}
-	e.Next = model.Literal(next)
+	e.Next = model.Advicef("%s", next)
 	s.Sink.Event(e)
 }
 

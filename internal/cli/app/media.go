@@ -112,8 +112,9 @@ func (a *App) ForgetImages(ctx context.Context, envs []model.InfraEnv) {
 	if err != nil {
 		return // so that there is none
 	}
+	cache := &boot.Config{Cache: dir}
 	for _, env := range envs {
-		if err := boot.ForgetImages(ctx, dir, nil, env); err != nil {
+		if err := cache.ForgetImages(ctx, env); err != nil {
 			a.Warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
 		}
 	}
@@ -125,7 +126,8 @@ func (a *App) ForgetImagesOf(ctx context.Context, c *spec.Cluster) {
 	if err != nil {
 		return
 	}
-	if err := boot.ForgetImages(ctx, dir, c); err != nil {
+	cache := &boot.Config{Cache: dir, Desired: &model.Desired{Spec: c}}
+	if err := cache.ForgetImages(ctx); err != nil {
 		a.Warn("not all images of %s could be removed from %s: %v. They hold the pull secret: delete them", c.Metadata.Name, dir, err)
 	}
 }

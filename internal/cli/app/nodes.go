@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -36,16 +35,10 @@ func (t *ToCluster) Declare(flags *pflag.FlagSet) {
 
 // Nodes is the plane of the installed cluster's nodes. What it sends goes to trace, which may
 // be nil. It is closed with the command.
-func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster, trace func(rest.Exchange)) *node.Plane {
-	config := node.Config{Clock: a.Clock, Kubeconfig: func(ctx context.Context, ref model.ClusterRef) ([]byte, string, error) {
+func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster, trace func(install.Call)) *node.Plane {
+	plane := node.New(node.Config{Clock: a.Clock, Log: trace, Kubeconfig: func(ctx context.Context, ref model.ClusterRef) ([]byte, string, error) {
 		return to.find(ctx, service, cluster, ref)
-	}}
-	if trace != nil {
-		config.Log = func(c install.Call) {
-			trace(rest.Exchange{Method: c.Method, URL: c.Path, Status: c.Status, Duration: c.Duration, Error: c.Error})
-		}
-	}
-	plane := node.New(config)
+	}})
 	a.closers = append(a.closers, plane.Close)
 	return plane
 }
@@ -70,7 +63,7 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	if cluster != nil && cluster.Spec.Import != nil && !cluster.Spec.Import.Kubeconfig.IsZero() && cluster.Spec.Import.Kubeconfig.SecretRef == nil {
 		return []byte(cluster.Spec.Import.Kubeconfig.Secret().Reveal()), "of spec.import.kubeconfig", nil
 	}
-	kept, err := install.NewFiles(t.Dir).Observe(ctx, ref)
+	kept, err := install.Directory(t.Dir).Observe(ctx, ref)
 	if err != nil {
 		return nil, "", err
 	}

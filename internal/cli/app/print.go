@@ -135,7 +135,7 @@ func CodeOf(err error) model.Code {
 	case Is[*UsageError](err):
 		return model.CodeUsage
 	}
-	return model.CodeOf(err)
+	return model.FaultOf(err).Code
 }
 
 // PlainError is the text of an error without blank lines at its end.

@@ -75,7 +75,7 @@ type removedLine struct {
 
 // begun are the names of the nodes that runs before have begun to remove from a cluster.
 func (r *Removing) begun(ctx context.Context, cluster model.ClusterRef) ([]string, error) {
-	data, err := install.NewFiles(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
+	data, err := install.Directory(r.ToCluster.Dir).Record(ctx, cluster, removedFile)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (r *Removing) noteBegun(ctx context.Context, desired *model.Desired) error 
 		}
 		line, err := json.Marshal(removedLine{Time: r.Clock.Now().UTC(), ClusterID: cluster.ID, Node: name})
 		if err == nil {
-			err = install.NewFiles(r.ToCluster.Dir).Append(ctx, cluster, removedFile, append(line, '\n'))
+			err = install.Directory(r.ToCluster.Dir).Append(ctx, cluster, removedFile, append(line, '\n'))
 		}
 		if err != nil {
 			return err
@@ -119,17 +119,25 @@ func declareDrain(flags *pflag.FlagSet, o *model.DrainOptions) {
 	flags.IntVar(&o.SkipWaitForDelete, "skip-wait-for-delete-timeout", 0, "skip waiting for a pod that is being deleted for more than these `SECONDS`; they must be greater than 0 to skip")
 }
 
+// Limit is a limit of time for [install.Config]. A person says 0 for no limit.
+func Limit(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
 // Client looks at the installed cluster, and at the BMCs that the file names.
 func (r *Removing) Client(service *install.Client, found *install.Found) (*install.Client, error) {
-	options := []install.Option{
-		install.WithNodes(r.Nodes(service, r.ToCluster, found.Spec, r.Tracer(nil))), install.WithClock(r.Clock), install.WithTimeouts(r.Timeout, r.UserTimeout),
+	options := []install.Config{
+		{Nodes: r.Nodes(service, r.ToCluster, found.Spec, r.Tracer(nil)), Clock: r.Clock, Timeout: Limit(r.Timeout), UserTimeout: Limit(r.UserTimeout)},
 	}
 	if found.Spec != nil && !r.KeepRunning {
 		machines, err := r.WatchMachines(filepath.Join(r.ToCluster.Dir, found.Ref.Name), r.BMCProxy)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, install.WithMachines(machines))
+		options = append(options, install.Config{Machines: machines})
 	}
 	return service.With(options...), nil
 }
@@ -182,11 +190,11 @@ func (r *Removing) Run(ctx context.Context, client *install.Client, desired *mod
 		return err
 	}
 	shown := r.Progress(ctx, r.Clock)
-	result, failed := client.With(install.WithEvents(func(e model.Event) {
+	result, failed := client.With(install.Config{Events: func(e model.Event) {
 		if e.Type != model.EventWarning || !r.told[e.Key] || r.Globals.Progress == ProgressJSON {
 			shown.Event(e)
 		}
-	})).Run(ctx, desired)
+	}}).Run(ctx, desired)
 	shown.Close()
 	var done []document.Changed
 	for _, removed := range result.Plan.Removals {

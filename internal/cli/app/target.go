@@ -103,7 +103,7 @@ func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word
 
 // HostDocuments are the cluster's hosts; with a file in its words, and with those missing.
 func HostDocuments(seen *install.Found) []document.Host {
-	matched := install.NewSnapshot(seen.Desired(), seen.Observed).Hosts()
+	matched := (&install.Look{Desired: seen.Desired(), Observed: seen.Observed}).Hosts()
 	items := make([]document.Host, 0, len(matched))
 	for _, m := range matched {
 		host := m.Host

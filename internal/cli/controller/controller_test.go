@@ -126,8 +126,8 @@ func TestCheck(t *testing.T) {
 	running := capi.Obstacle{What: "Deployment a in namespace b runs c", Remedy: "kubectl scale deployment -n b a --replicas=0"}
 	foreign := capi.Obstacle{What: "CustomResourceDefinition d stores version e, and not f", Remedy: "it is replaced"}
 	said, err := check(t, &capi.Report{Running: []capi.Obstacle{running}, Foreign: []capi.Obstacle{foreign}, Unknown: []string{"x"}, Missing: []string{"y"}}, "table")
-	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(string(model.NextOf(err)), "docs/capi.md") {
-		t.Errorf("it ends with %v: %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(string(model.FaultOf(err).Next), "docs/capi.md") {
+		t.Errorf("it ends with %v: %s", err, model.FaultOf(err).Next)
 	}
 	for _, want := range []string{"in the way: " + running.What, "do: " + running.Remedy, "replaced: " + foreign.What, "not known: x", "not there yet: y"} {
 		if !strings.Contains(said, want) {
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 	}
 	noHub := &capi.Report{Missing: []string{"agents.agent-install.openshift.io", "openshiftassistedconfigs.bootstrap.cluster.x-k8s.io"}}
 	said, err = check(t, noHub, "table", "--backend", "hub")
-	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "are not there: agents.agent-install.openshift.io") || strings.Contains(said, "Nothing is in the way") {
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "are not there: agents.agent-install.openshift.io") || strings.Contains(said, "Nothing is in the way") {
 		t.Errorf("without a hub: %v\n%s", err, said)
 	}
 	if said, err := check(t, noHub, "table", "--backend", "rest"); err != nil || !strings.Contains(said, "Nothing is in the way") {

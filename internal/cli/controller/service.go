@@ -138,7 +138,7 @@ func (l *live) read() error {
 	if err != nil {
 		return err
 	}
-	source, err := rest.Authorise(credentials, rest.Exchanger{Client: exchange, Clock: l.clock, CAFile: connection.CAFile})
+	source, err := credentials.Authorise(exchange, connection.CAFile, l.clock)
 	if err != nil {
 		return err
 	}

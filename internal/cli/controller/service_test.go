@@ -97,7 +97,7 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 	t.Run("what is missing is told", func(t *testing.T) {
 		o := &options{App: a, CredentialsDir: dir}
 		o.Globals.ServiceURL = service.URL
-		if _, err := o.service(); model.CodeOf(err) != model.CodeUsage {
+		if _, err := o.service(); model.FaultOf(err).Code != model.CodeUsage {
 			t.Errorf("an empty token: %v", err)
 		}
 	})

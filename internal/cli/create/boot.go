@@ -206,7 +206,7 @@ func (o *runOptions) warnReading(result install.Result, desired *model.Desired, 
 	if machines == nil || failed == nil || result.Observed == nil || o.Globals.Simulated || o.Detach {
 		return
 	}
-	names := install.NewSnapshot(desired, result.Observed).Reading()
+	names := (&install.Look{Desired: desired, Observed: result.Observed}).Reading()
 	if len(names) == 0 {
 		return
 	}

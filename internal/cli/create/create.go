@@ -19,7 +19,6 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -163,10 +162,10 @@ func (o *addNodeOptions) add(ctx context.Context, cluster *spec.Cluster) error {
 	if o.Until == untilReady {
 		o.approves = desired.Options.Approve != model.ApproveOff
 		o.ToCluster.Dir = o.Dir
-		o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
-			options := []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, cluster, trace))}
+		o.withNodes = func(service *install.Client, trace func(install.Call)) []install.Config {
+			options := []install.Config{{Nodes: o.Nodes(service, o.ToCluster, cluster, trace)}}
 			if desired.Options.Approve == model.ApproveAsk && o.CanAsk() {
-				options = append(options, install.WithAsk(o.askRequest))
+				options = append(options, install.Config{Ask: o.askRequest})
 			}
 			return options
 		}
@@ -193,7 +192,7 @@ type runOptions struct {
 	approves     bool        // the requests of kubelets for certificates
 	told         []string    // what was shown of a run that leaves, which is not said again at its end
 	// withNodes makes the client observe the installed cluster itself; nil: it does not.
-	withNodes func(service *install.Client, trace func(rest.Exchange)) []install.Option
+	withNodes func(service *install.Client, trace func(install.Call)) []install.Config
 }
 
 func (o *runOptions) declare(flags *pflag.FlagSet) {
@@ -334,19 +333,19 @@ func (o *runOptions) install(ctx context.Context, service *install.Client, desir
 		}
 		report(e)
 	})()
-	options := []install.Option{
-		install.WithFiles(install.NewFiles(o.Dir)),
-		install.WithClock(o.clusterClock),
-		install.WithPollInterval(o.PollInterval),
-		install.WithTimeouts(o.Timeout, o.UserTimeout),
-		install.WithEvents(func(e model.Event) {
-			e.Next, e.Message = o.completeAdvice(e.Next), o.approvalIn(e.Message)
-			report(e)
-		}),
+	options := []install.Config{
+		{Files: install.Directory(o.Dir),
+			Clock:        o.clusterClock,
+			PollInterval: o.PollInterval,
+			Timeout:      app.Limit(o.Timeout), UserTimeout: app.Limit(o.UserTimeout),
+			Events: func(e model.Event) {
+				e.Next, e.Message = o.completeAdvice(e.Next), o.approvalIn(e.Message)
+				report(e)
+			}},
 	}
 	if machines != nil {
 		machines.report = report
-		options = append(options, install.WithMachines(machines))
+		options = append(options, install.Config{Machines: machines})
 	}
 	if o.withNodes != nil {
 		options = append(options, o.withNodes(service, o.Tracer(log.Exchange))...)

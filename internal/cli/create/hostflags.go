@@ -85,15 +85,13 @@ func (h *hostFlags) nodes(ctx context.Context, a *app.App, shared app.Foreign) (
 		Match: spec.Match{MAC: h.MAC, Serial: h.Serial, UUID: h.UUID},
 	}
 	if h.Disk != "" {
-		hints, err := spec.ParseDisk(h.Disk)
-		if err != nil {
+		if err := host.Disk.Hints.Set(h.Disk); err != nil {
 			return nil, app.Usagef("--disk %q: %v", h.Disk, err)
 		}
-		host.Disk.Hints = hints
 	}
 	for _, text := range h.Taints {
-		taint, err := spec.ParseTaint(text)
-		if err != nil {
+		var taint spec.Taint
+		if err := taint.Set(text); err != nil {
 			return nil, app.Usagef("--taint %q: %v", text, err)
 		}
 		host.Taints = append(host.Taints, taint)

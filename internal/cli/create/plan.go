@@ -21,7 +21,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -104,8 +103,8 @@ func (o *planOptions) run(ctx context.Context) error {
 func (o *planOptions) addNodes(desired *model.Desired) {
 	desired.Options.AddNodes, desired.Options.ClusterKubeconfig = true, o.ToCluster.Kubeconfig
 	o.ToCluster.Dir = o.Dir
-	o.withNodes = func(service *install.Client, trace func(rest.Exchange)) []install.Option {
-		return []install.Option{install.WithNodes(o.Nodes(service, o.ToCluster, desired.Spec, trace))}
+	o.withNodes = func(service *install.Client, trace func(install.Call)) []install.Config {
+		return []install.Config{{Nodes: o.Nodes(service, o.ToCluster, desired.Spec, trace)}}
 	}
 }
 
@@ -122,7 +121,7 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 	if err != nil {
 		return err
 	}
-	then := install.NewSnapshot(desired, observed).Then(plan)
+	then := (&install.Look{Desired: desired, Observed: observed, Plan: plan}).Then()
 	if warning := o.unserved(ctx, booted); warning != nil {
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
@@ -289,13 +288,13 @@ func (p location) complete(next model.Advice) model.Advice {
 
 // observingClient is a client that also reads a cluster's results and its machines' BMCs.
 func observingClient(a *app.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
-	options := []install.Option{install.WithFiles(install.NewFiles(at.dir))}
+	options := []install.Config{{Files: install.Directory(at.dir)}}
 	if len(booted) > 0 {
 		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, install.WithMachines(machines))
+		options = append(options, install.Config{Machines: machines})
 	}
 	return service.With(options...), nil
 }

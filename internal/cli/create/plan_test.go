@@ -12,7 +12,7 @@ import (
 func TestNotThereYet(t *testing.T) {
 	desired := &model.Desired{Spec: &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}, Spec: spec.ClusterSpec{BaseDomain: "example.com"}}}
 	plan := model.Plan{
-		Actions: []model.Action{{Kind: model.InstallHost, Name: "worker-3", Scope: model.HostScope("worker-3"), Target: "h3", Reason: "the host is ready to be added", Destructive: true}},
+		Actions: []model.Action{{Kind: model.InstallHost, Name: "worker-3", Scope: model.ScopeHost.Of("worker-3"), Target: "h3", Reason: "the host is ready to be added", Destructive: true}},
 		Missing: []string{"worker-3", "worker-4"},
 	}
 	if text := planText(desired, plan, nil, false); !strings.Contains(text, "worker-3 (host/worker-3) DESTRUCTIVE: the host is ready to be added") || !strings.HasSuffix(text, "\nNot there yet: worker-4\n") {

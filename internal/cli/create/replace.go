@@ -306,12 +306,12 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 	if err != nil {
 		return err
 	}
-	return install.NewFiles(o.Dir).Append(ctx, p.found.Ref, backupFile, append(line, '\n'))
+	return install.Directory(o.Dir).Append(ctx, p.found.Ref, backupFile, append(line, '\n'))
 }
 
 // hasBackup reports whether the user has confirmed that before.
 func (o *replaceOptions) hasBackup(ctx context.Context, p *replacement) (bool, error) {
-	data, err := install.NewFiles(o.Dir).Record(ctx, p.found.Ref, backupFile)
+	data, err := install.Directory(o.Dir).Record(ctx, p.found.Ref, backupFile)
 	if err != nil {
 		return false, err
 	}

@@ -105,7 +105,7 @@ func (o *runOptions) result(result install.Result, log string, cluster *spec.Clu
 	}
 	next := result.Plan.Next
 	if failed != nil {
-		doc.Message, next = app.PlainError(failed), model.NextOf(failed)
+		doc.Message, next = app.PlainError(failed), model.FaultOf(failed).Next
 	}
 	if result.Observed != nil {
 		doc.State = string(model.HostAbsent)
@@ -163,7 +163,7 @@ func (o *runOptions) resumable(failed error) error {
 	advised := *fault
 	switch fault.Code {
 	case model.CodeInterrupted, model.CodeTerminated, model.CodeTimeout:
-		advised.Next = model.Literal(o.CommandLine())
+		advised.Next = model.Advicef("%s", o.CommandLine())
 		if o.Globals.Simulated {
 			advised.Next += " (the simulated service ended with this command; it begins anew)"
 		}

@@ -90,8 +90,8 @@ func (o *waitOptions) run(ctx context.Context) error {
 		return err
 	}
 	shown := o.Progress(ctx, o.Clock)
-	installer := service.With(install.WithEvents(shown.Event),
-		install.WithPollInterval(max(o.Every, 100*time.Millisecond)), install.WithTimeouts(o.Timeout, o.UserTimeout))
+	installer := service.With(install.Config{Events: shown.Event,
+		PollInterval: max(o.Every, 100*time.Millisecond), Timeout: app.Limit(o.Timeout), UserTimeout: app.Limit(o.UserTimeout)})
 	result, failed := installer.Wait(ctx, seen.Observed, until)
 	shown.Close()
 	if fault, is := errors.AsType[*model.Fault](failed); is {
@@ -101,7 +101,7 @@ func (o *waitOptions) run(ctx context.Context) error {
 		case result.Verdict == model.VerdictFailed:
 			ended.Next = model.Command("why", seen.Ref.Name)
 		case ended.Code == model.CodeTimeout:
-			ended.Next = model.Literal(o.CommandLine())
+			ended.Next = model.Advicef("%s", o.CommandLine())
 		}
 		failed = &ended
 	}
@@ -120,7 +120,7 @@ func (o *waitOptions) result(seen *install.Found, result install.Result, failed 
 	}
 	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
 	if failed != nil {
-		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.NextOf(failed))
+		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.FaultOf(failed).Next)
 	}
 	return doc
 }

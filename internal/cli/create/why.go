@@ -104,7 +104,7 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	if err != nil {
 		return model.Plan{}, err
 	}
-	observing = observing.With(install.WithNodes(o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))))
+	observing = observing.With(install.Config{Nodes: o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))})
 	plan, observed, err := observing.Explain(ctx, seen.Desired(), seen.Observed, host)
 	if err != nil {
 		return model.Plan{}, err

@@ -81,7 +81,7 @@ func (o *downloadOptions) keepResult(ctx context.Context, service *install.Clien
 	if err != nil {
 		return err
 	}
-	claimed, saved, err := service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, name, content)
+	claimed, saved, err := service.With(install.Config{Files: install.Directory(o.Dir)}).KeepResult(ctx, cluster, name, content)
 	if claimed != "" {
 		o.Say("The credentials of another cluster of this name are kept in %s.", claimed)
 	}

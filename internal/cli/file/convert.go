@@ -173,7 +173,7 @@ func foreignWords(c *spec.Cluster) bool {
 }
 
 func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, error) {
-	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.WriteOptions{Secrets: o.WithSecrets})
+	files, lost, err := convert.Write(cluster, convert.Format(o.To), convert.Options{Secrets: o.WithSecrets})
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (o *renderOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.To == "" {
-		err = render.WriteYAML(o.IO.Out, objects.All())
+		err = objects.WriteYAML(o.IO.Out)
 	} else {
 		err = o.write(objects.All())
 	}
@@ -187,7 +187,7 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		name := objectFile(object)
 		file, err := o.SaveTo(filepath.Join(dir, name), func(w io.Writer) error {
-			return render.WriteYAML(w, []*unstructured.Unstructured{object})
+			return (&render.Objects{Cluster: []*unstructured.Unstructured{object}}).WriteYAML(w)
 		})
 		if err != nil {
 			return err

@@ -287,7 +287,7 @@ func (o *getOptions) validations(ctx context.Context, service *install.Client) (
 		return nil, err
 	}
 	items := document.OfValidations("", seen.Observed.Cluster.Validations)
-	for _, m := range install.NewSnapshot(seen.Desired(), seen.Observed).Hosts() {
+	for _, m := range (&install.Look{Desired: seen.Desired(), Observed: seen.Observed}).Hosts() {
 		if m.Host != nil {
 			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}

@@ -107,7 +107,7 @@ func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, 
 		return nil
 	}
 	all, err := app.Machines(ctx, service)
-	if errors.Is(err, hub.ErrNoClusterAPI) || model.CodeOf(err) == model.CodeAuth {
+	if errors.Is(err, hub.ErrNoClusterAPI) || model.FaultOf(err).Code == model.CodeAuth {
 		return nil
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]do
 		return nil, err
 	}
 	if o.client == nil {
-		o.client = service.With(install.WithNodes(o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))))
+		o.client = service.With(install.Config{Nodes: o.Nodes(service, o.ToCluster, seen.Spec, o.Tracer(nil))})
 	}
 	rows, observed, err := o.client.InspectNodes(ctx, seen.Desired(), seen.Observed)
 	if err != nil {

@@ -207,7 +207,7 @@ func (p *subject) saw(id string, err error) (gone bool, _ error) {
 	switch {
 	case err == nil:
 		p.id, p.seen = id, true
-	case p.seen && model.CodeOf(err) == model.CodeNotFound:
+	case p.seen && model.FaultOf(err).Code == model.CodeNotFound:
 		p.id = ""
 		return true, nil
 	}

@@ -277,7 +277,7 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: model.Literal(before("give ", lackedMACs(state, macs)))}
+		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: model.Advicef("%s", before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

@@ -164,7 +164,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
 		Err:  fmt.Errorf("the name %q is taken: %w; nothing was changed", taken.Name, err),
-		Next: model.Literal(next + "; " + again + " --overwrite replaces it"),
+		Next: model.Advicef("%s", next+"; "+again+" --overwrite replaces it"),
 	}
 }
 

@@ -172,7 +172,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 	if err != nil {
 		return err
 	}
-	if is, means := model.IdentityOf(is.ID, is.API, found.Observed.Cluster.OpenShiftID, has.fullName()); !strings.EqualFold(is, means) {
+	if is, means := found.Observed.Cluster.Identity(is.ID, is.API, has.fullName()); !strings.EqualFold(is, means) {
 		return other("the cluster calls itself " + is + ", and not " + means)
 	}
 	return nil
@@ -187,7 +187,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 		})
 	}
 	cluster := model.ClusterRef{ID: has.cluster.ID, Name: held.folder}
-	claimed, saved, err := has.service.With(install.WithFiles(install.NewFiles(o.Dir))).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
+	claimed, saved, err := has.service.With(install.Config{Files: install.Directory(o.Dir)}).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
 	for _, aside := range []string{claimed, saved} {
 		if aside != "" {
 			o.Say("What was there is kept in %s.", aside)

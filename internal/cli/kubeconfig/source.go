@@ -136,7 +136,7 @@ func ask(ctx context.Context, path string, text []byte) (node.Description, error
 func (o *options) kept(meant install.Target) (access, error) {
 	folder, _ := nameOf(meant)
 	if folder == "" {
-		all, err := install.KeptClusters(o.Dir, model.KubeconfigFile)
+		all, err := install.Directory(o.Dir).Clusters(model.KubeconfigFile)
 		if err != nil {
 			return access{}, app.FileFault("look for kubeconfigs in", o.Dir, err)
 		}
@@ -148,7 +148,7 @@ func (o *options) kept(meant install.Target) (access, error) {
 		}
 		folder = all[0]
 	}
-	path, data, owner, err := install.ReadKept(o.Dir, folder, model.KubeconfigFile)
+	path, data, owner, err := install.Directory(o.Dir).Read(folder, model.KubeconfigFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return access{}, fs.ErrNotExist
 	}

@@ -25,8 +25,8 @@ func TestHostOfAnInstalledCluster(t *testing.T) {
 		service := seenService{observed: &model.Observed{Cluster: &model.Cluster{State: state}}}
 		_, err := boot.NewImages(t.Context(), boot.ImagesConfig{Service: service, Spec: cluster})
 		err = (&hostMediaOptions{File: "lab.yaml"}).notRegistered(err)
-		if model.NextOf(err).String() != want || app.CodeOf(err) != model.CodeNotFound {
-			t.Errorf("%s: %v, next %q", state, err, model.NextOf(err))
+		if model.FaultOf(err).Next.String() != want || app.CodeOf(err) != model.CodeNotFound {
+			t.Errorf("%s: %v, next %q", state, err, model.FaultOf(err).Next)
 		}
 		if installed := strings.Contains(want, "add-node"); installed != strings.Contains(err.Error(), "the cluster is installed") {
 			t.Errorf("%s: %v", state, err)

@@ -80,7 +80,7 @@ func (o *approveOptions) run(ctx context.Context) error {
 	desired := found.Desired()
 	desired.Options = options
 	plane := o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
-	client := service.With(install.WithNodes(plane), install.WithFiles(install.NewFiles(o.ToCluster.Dir)))
+	client := service.With(install.Config{Nodes: plane, Files: install.Directory(o.ToCluster.Dir)})
 	for {
 		done, left, err := o.once(ctx, client, desired, found.Observed)
 		if !o.Watch && err == nil {

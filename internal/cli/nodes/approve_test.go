@@ -50,8 +50,8 @@ func TestRequestsMeant(t *testing.T) {
 				}
 				return
 			}
-			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) || model.NextOf(err).String() != test.next {
-				t.Errorf("code %d: %v; next %s", model.CodeOf(err), err, model.NextOf(err))
+			if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) || model.FaultOf(err).Next.String() != test.next {
+				t.Errorf("code %d: %v; next %s", model.FaultOf(err).Code, err, model.FaultOf(err).Next)
 			}
 		})
 	}

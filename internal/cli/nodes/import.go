@@ -99,17 +99,17 @@ func (o *importOptions) cluster(ctx context.Context, is node.Description, access
 	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: cmp.Or(o.Name, is.Name)}}
 	c.Spec.BaseDomain = is.BaseDomain
 	c.Spec.OpenShift = spec.OpenShift{Version: strings.Join(parts[:min(2, len(parts))], "."), Arch: is.Arch, ImageSet: o.ImageSet}
-	c.Spec.Import = &spec.Import{ClusterID: is.ID, Kubeconfig: spec.SourceOf(spec.NewSecret(string(access)))}
+	c.Spec.Import = &spec.Import{ClusterID: is.ID, Kubeconfig: spec.NewSecret(string(access)).Source()}
 	c.Spec.Topology.ControlPlane, c.Spec.Topology.Workers = &none, &none
 	switch {
 	case o.ClusterSecret:
-		c.Spec.PullSecret = spec.SourceOf(is.PullSecret)
+		c.Spec.PullSecret = is.PullSecret.Source()
 	case o.PullSecret != "":
 		data, err := app.ReadFile(ctx, o.PullSecret, 1<<20)
 		if err != nil {
 			return nil, app.Unreadable("read", o.PullSecret, err, "give --pull-secret a file that can be read")
 		}
-		c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(strings.TrimSpace(string(data))))
+		c.Spec.PullSecret = spec.NewSecret(strings.TrimSpace(string(data))).Source()
 	default:
 		return nil, &model.Fault{
 			Code: model.CodeUsage, Permanent: true, Err: errors.New("hosts that are added pull images, for which the service needs a pull secret"),
@@ -129,12 +129,12 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 	if err != nil {
 		return err
 	}
-	result, err := service.With(install.WithClock(o.Clock)).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}})
+	result, err := service.With(install.Config{Clock: o.Clock}).Run(ctx, &model.Desired{Spec: cluster, Options: model.Options{AddNodes: true}})
 	if err != nil {
 		return err
 	}
 	ref := result.Observed.Cluster.ClusterRef
-	files := install.NewFiles(o.Dir)
+	files := install.Directory(o.Dir)
 	if _, err := files.Claim(ctx, ref, nil); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (o *importOptions) next(name string) model.Advice {
 	}
 	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		names.Quoted(o.Kubeconfig), clusterSecretFile)
-	return "a discovery image takes the pull secret as a file: " + model.Literal(read) + "; then " + model.Command(words...)
+	return "a discovery image takes the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
 }
 
 // clusterSecretFile is where the cluster's own pull secret is put for the next command.

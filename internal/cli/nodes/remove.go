@@ -149,7 +149,7 @@ func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 
 // show prints what would be done.
 func (o *removeOptions) show(desired *model.Desired, observed *model.Observed, plan model.Plan) error {
-	then := install.NewSnapshot(desired, observed).Then(plan)
+	then := (&install.Look{Desired: desired, Observed: observed, Plan: plan}).Then()
 	plan = o.Hinted(plan)
 	keys := document.Each(plan.Actions, func(a model.Action) string { return a.Key })
 	return o.Print(printer.Result{Data: document.OfPlan(plan, then), Names: keys, Text: func() string {

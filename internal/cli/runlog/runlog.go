@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/redact"
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -125,7 +125,7 @@ func (l *Log) Event(e model.Event) {
 }
 
 // Exchange logs a request and its answer.
-func (l *Log) Exchange(e rest.Exchange) {
+func (l *Log) Exchange(e install.Call) {
 	attrs := []slog.Attr{
 		slog.String("method", e.Method), slog.String("url", e.URL), slog.Int("status", e.Status), slog.Duration("took", e.Duration),
 	}

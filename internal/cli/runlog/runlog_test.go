@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
-	"github.com/oaictl/oaictl/pkg/install/rest"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -26,7 +26,7 @@ func TestLogKeepsSecretsOut(t *testing.T) {
 	token := "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl"
 	log.Event(model.Event{Type: model.EventHint, Time: noon(), Host: "cp-0", Message: "auth " + auth + " and correct-horse and bmc \"pass\"\tword", Next: "abc stays"})
 	log.Event(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Message: pullSecret})
-	log.Exchange(rest.Exchange{
+	log.Exchange(install.Call{
 		Method: "GET", URL: "https://x/bytoken/" + token + "/4.20/full.iso?api_key=" + token + "&x=1", Status: 200, Duration: time.Second, Attempt: 2,
 		Error: "Authorization: Bearer abcdefghijkl.mno, password=hunter2hunter2",
 	})

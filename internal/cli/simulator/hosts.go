@@ -166,7 +166,7 @@ func (o *hostsOptions) tokens(ctx context.Context, config *simulator.BootConfig)
 	if err != nil {
 		return err
 	}
-	source, err := rest.Authorise(credentials, rest.Exchanger{Client: config.HTTPClient, Clock: o.Clock, CAFile: o.Globals.CAFile})
+	source, err := credentials.Authorise(config.HTTPClient, o.Globals.CAFile, o.Clock)
 	if err != nil {
 		return err
 	}

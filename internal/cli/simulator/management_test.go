@@ -117,7 +117,7 @@ func TestWhatTakesLongIsSaid(t *testing.T) {
 	} {
 		problems := &said{}
 		err := run(problems, "--assets", assets(t, "echo the server begins >&2; exit 2"), "--dir", t.TempDir())
-		if model.CodeOf(err) != model.CodeFailure || !strings.HasPrefix(problems.String(), startsServers+"\nthe server begins\n") {
+		if model.FaultOf(err).Code != model.CodeFailure || !strings.HasPrefix(problems.String(), startsServers+"\nthe server begins\n") {
 			t.Errorf("%s: %v\n%s", name, err, problems)
 		}
 	}
@@ -180,7 +180,7 @@ func TestFoldersAreOfOneRun(t *testing.T) {
 	refused := func(says string) {
 		t.Helper()
 		err := manage(t.Context(), io.Discard, t.Output(), flags...)
-		if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(model.NextOf(err)), "--dir") {
+		if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), says) || !strings.Contains(string(model.FaultOf(err).Next), "--dir") {
 			t.Errorf("got %v", err)
 		}
 		if content, err := os.ReadFile(mine); err != nil || string(content) != "of the first run" {

@@ -71,7 +71,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	}
 	o.found = found
 	o.plane = o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
-	o.client = service.With(install.WithNodes(o.plane))
+	o.client = service.With(install.Config{Nodes: o.plane})
 	if o.To == "" {
 		return o.show(ctx)
 	}
@@ -80,7 +80,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	code := int(app.CodeOf(failed))
 	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
-		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.NextOf(failed)
+		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.FaultOf(failed).Next
 	}
 	o.tell(end)
 	o.shown.Close()
@@ -220,7 +220,7 @@ func (o *clusterOptions) advised(err error, state *upgrade.State) error {
 	}
 	switch next := state.Next(); {
 	case fault.Code == model.CodeFailed:
-		fault.Next = model.Literal(o.CommandLine())
+		fault.Next = model.Advicef("%s", o.CommandLine())
 	case fault.Code == model.CodeFailure && next != "" && next != o.To:
 		fault.Next = o.command(next) + ", which waits for that update"
 	default:
@@ -231,7 +231,7 @@ func (o *clusterOptions) advised(err error, state *upgrade.State) error {
 
 func (o *clusterOptions) late(d *upgrade.Decision) error {
 	return &model.Fault{
-		Code: model.CodeTimeout, Op: "upgrade", On: o.found.FullName(), Next: model.Literal(o.CommandLine()),
+		Code: model.CodeTimeout, Op: "upgrade", On: o.found.FullName(), Next: model.Advicef("%s", o.CommandLine()),
 		Err: fmt.Errorf("it has taken longer than %s, and goes on: %s", o.Timeout, cmp.Or(d.Message, "the cluster does not answer")),
 	}
 }

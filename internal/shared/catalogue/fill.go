@@ -44,6 +44,6 @@ func Fill(text model.Advice, names Names) model.Advice {
 		if name == "" {
 			return marked
 		}
-		return "{" + command + string(model.Literal(name)) + parts[2] + "}" + others
+		return "{" + command + string(model.Advicef("%s", name)) + parts[2] + "}" + others
 	}))
 }

@@ -1,5 +1,8 @@
 package hubapi
 
+// ClusterAPI is the group of the Clusters and Machines of Cluster API.
+const ClusterAPI = "cluster.x-k8s.io"
+
 // What oaictl puts on objects of its own.
 const (
 	// FieldManager owns, by server-side apply, what oaictl writes.

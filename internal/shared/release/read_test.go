@@ -268,8 +268,8 @@ func TestReadRefusals(t *testing.T) {
 				ref = shelf.host() + ref
 			}
 			_, err := Read(t.Context(), ref, tt.o)
-			if err == nil || model.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.says) {
-				t.Fatalf("got code %d: %v; want %d and %q", model.CodeOf(err), err, tt.code, tt.says)
+			if err == nil || model.FaultOf(err).Code != tt.code || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("got code %d: %v; want %d and %q", model.FaultOf(err).Code, err, tt.code, tt.says)
 			}
 			if strings.Contains(err.Error(), password) {
 				t.Errorf("the error holds the password: %v", err)
@@ -286,7 +286,7 @@ func TestUnknownCertificate(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") || strings.Contains(err.Error(), "without TLS") {
 		t.Errorf("got %v", err)
 	}
-	if next := model.NextOf(err); !strings.Contains(next.String(), "--registry-ca-file") {
+	if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "--registry-ca-file") {
 		t.Errorf("next is %q", next)
 	}
 }

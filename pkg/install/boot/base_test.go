@@ -125,7 +125,7 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 		t.Errorf("once it is there: %v", err)
 	}
 	arm := aBase(t, spec.ARM, handle)
-	if _, err := arm.open(t.Context()); model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
+	if _, err := arm.open(t.Context()); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
 		t.Errorf("an image for other machines: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (model.InfraEnv, err
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.observed != nil {
-		if env, known := install.NewSnapshot(d.desired, d.observed).InfraEnv(host); known {
+		if env, known := (&install.Look{Desired: d.desired, Observed: d.observed}).InfraEnv(host); known {
 			return env, nil
 		}
 	}
@@ -66,7 +66,7 @@ func (d *discovery) envOf(ctx context.Context, host string) (model.InfraEnv, err
 	if err != nil {
 		return model.InfraEnv{}, err
 	}
-	env, known := install.NewSnapshot(d.desired, observed).InfraEnv(host)
+	env, known := (&install.Look{Desired: d.desired, Observed: observed}).InfraEnv(host)
 	if !known && observed.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
 		return model.InfraEnv{}, &model.Fault{
 			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: &NoInfraEnvError{Installed: true},
@@ -180,17 +180,17 @@ func cachedImage(env model.InfraEnv) fetch.Source {
 	return fetch.Source{Location: "https://service/full.iso", Name: "the full image of InfraEnv " + env.ID}
 }
 
-// ForgetImages removes the images of InfraEnvs that are gone from a cache: they hold the pull secret of their cluster. Where
-// cluster is given, the service has it no more, and all of its images are removed, too.
-func ForgetImages(ctx context.Context, cache string, cluster *spec.Cluster, envs ...model.InfraEnv) error {
-	images := fetch.New(fetch.Config{Dir: cache})
+// ForgetImages removes the images of InfraEnvs that are gone from the cache: they hold the pull secret of their cluster. Where
+// Desired is set, the service does not have its cluster any more, and all images of it are removed, too.
+func (c *Config) ForgetImages(ctx context.Context, envs ...model.InfraEnv) error {
+	images := fetch.New(fetch.Config{Dir: c.Cache})
 	var errs []error
 	for _, env := range envs {
 		_, err := images.Forget(ctx, cachedImage(env))
 		errs = append(errs, err)
 	}
-	if cluster != nil {
-		errs = append(errs, images.ForgetOf(imageOwner(cluster)))
+	if c.Desired != nil {
+		errs = append(errs, images.ForgetOf(imageOwner(c.Desired.Spec)))
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,7 @@ func Example() {
 	}
 	defer func() { _ = simulated.Close() }()
 	if err := installRack(ctx, cluster, simulated.URL(), simulated.BMCProxy(), passing); err != nil {
-		fmt.Println(err, model.NextOf(err))
+		fmt.Println(err, model.FaultOf(err).Next)
 	}
 	// Output: redfish is installed
 }
@@ -68,8 +68,8 @@ func installRack(ctx context.Context, cluster *spec.Cluster, serviceURL, bmcProx
 		return err
 	}
 	defer func() { _ = machines.Close() }()
-	files := install.NewFiles(folder)
-	result, err := install.New(service, install.WithClock(passing), install.WithFiles(files), install.WithMachines(machines)).Run(ctx, desired)
+	files := install.Directory(folder)
+	result, err := install.New(service, install.Config{Clock: passing, Files: files, Machines: machines}).Run(ctx, desired)
 	if err == nil {
 		fmt.Println(cluster.Metadata.Name, "is", result.Verdict)
 	}

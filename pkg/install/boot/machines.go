@@ -11,10 +11,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +120,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 }
 
 // Close ends what is under way, and the server. Machines that still read their images lose
-// them: install.Snapshot.Reading names those.
+// them: install.Look.Reading names those.
 func (m *Machines) Close() error {
 	m.plane.Close()
 	return m.stop()
@@ -175,9 +177,10 @@ func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed
 func (m *Machines) awaitImages(ctx context.Context, desired *model.Desired, observed *model.Observed, states map[string]model.MachineState) {
 	soon, stop := context.WithTimeout(ctx, aMoment)
 	defer stop()
-	snapshot := install.NewSnapshot(desired, observed)
-	for name, state := range states {
-		wants := state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && !state.Inserting && snapshot.HasToBoot(name)
+	look := &install.Look{Desired: desired, Observed: observed}
+	for _, name := range look.HaveToBoot(slices.Collect(maps.Keys(states))...) {
+		state := states[name]
+		wants := state.Trouble == "" && state.Power == model.PowerIsOff && !state.OurMedia && !state.Inserting
 		missing := m.unserved
 		if base := m.baseOf[name]; wants && base != nil {
 			missing = base.missing(soon)
@@ -195,7 +198,7 @@ func (m *Machines) Act(ctx context.Context, desired *model.Desired, observed *mo
 	m.discovery.update(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.NextOf(err) != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.FaultOf(err).Next != "" {
 		return err
 	}
 	return &model.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
@@ -219,14 +222,16 @@ func (m *Machines) Needed(observed *model.Observed) bool {
 	if observed == nil {
 		return false
 	}
-	snapshot := install.NewSnapshot(m.config.Desired, observed)
+	var hosts []string
 	for _, host := range m.config.Desired.ToBoot().BootedByBMC() {
 		state := observed.Machines[host.Name]
-		if state.OurMedia || state.Inserting || snapshot.HasToBoot(host.Name) {
+		if state.OurMedia || state.Inserting {
 			return true
 		}
+		hosts = append(hosts, host.Name)
 	}
-	return false
+	look := &install.Look{Desired: m.config.Desired, Observed: observed}
+	return len(look.HaveToBoot(hosts...)) > 0
 }
 
 // servedElsewhere are the images as another process serves them with the same key. If the key was made just now, no

@@ -50,8 +50,8 @@ func TestAgrees(t *testing.T) {
 				t.Errorf("they do not agree: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
 				t.Errorf("the error is %v, without %q", err, tc.want)
-			case err != nil && !slices.Contains(model.NextOf(err).Commands(), "create cluster -f FILE --reimage"):
-				t.Errorf("what to do next is %q", model.NextOf(err))
+			case err != nil && !slices.Contains(model.FaultOf(err).Next.Commands(), "create cluster -f FILE --reimage"):
+				t.Errorf("what to do next is %q", model.FaultOf(err).Next)
 			}
 		})
 	}

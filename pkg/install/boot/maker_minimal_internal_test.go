@@ -47,7 +47,7 @@ func TestMinimalOfWhatHasNoRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = images.Prepare(t.Context(), "a")
-	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(model.NextOf(err).String(), "spec.boot.image") {
-		t.Errorf("%v\nnext: %s", err, model.NextOf(err))
+	if err == nil || !strings.Contains(err.Error(), "no recipe") || !strings.Contains(model.FaultOf(err).Next.String(), "spec.boot.image") {
+		t.Errorf("%v\nnext: %s", err, model.FaultOf(err).Next)
 	}
 }

@@ -23,8 +23,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Options say how an input is read.
+// Options say how an input is read and an output is written.
 type Options struct {
+	// Secrets says that [Write] writes secrets; otherwise each is listed as a Loss. The other fields are for reading.
+	Secrets bool
 	// Format of the input; "" to find out.
 	Format Format
 	// Data is the input's text where it was read already, from standard input for
@@ -162,18 +164,12 @@ type File struct {
 	Secret bool
 }
 
-// WriteOptions say how a format is written.
-type WriteOptions struct {
-	// Secrets says that secrets are written; otherwise each is listed as a Loss.
-	Secrets bool
-}
-
 // Write makes the files that describe a cluster in another format, and what of
 // the cluster they have no place for: [FormatAgent] and [FormatZTP] for the
 // agent-based installer, and [FormatClusterInstance], which is one file. The
 // error is about a document in the cluster that cannot be read, about manifests
 // that the format does not take, or about a format that is not written.
-func Write(c *spec.Cluster, format Format, o WriteOptions) ([]File, []Loss, error) {
+func Write(c *spec.Cluster, format Format, o Options) ([]File, []Loss, error) {
 	var write func(*spec.Cluster, bool) ([]output.File, []losses.Loss, error)
 	switch format {
 	case FormatAgent:

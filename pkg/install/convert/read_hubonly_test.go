@@ -19,7 +19,7 @@ import (
 func readBack(t *testing.T, objects []*unstructured.Unstructured) (*convert.Converted, *spec.Cluster) {
 	t.Helper()
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects); err != nil {
+	if err := (&render.Objects{Cluster: objects}).WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}
 	return readText(t, out.Bytes())
@@ -76,7 +76,7 @@ func TestRoundTripHubOnly(t *testing.T) {
 	}
 
 	before.Spec.Hosts = before.Spec.Hosts[:3] // each has a BMC
-	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.WriteOptions{Secrets: true})
+	instance, _, err := convert.Write(before, convert.FormatClusterInstance, convert.Options{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func TestRecordedPools(t *testing.T) {
 			}
 		}
 		var text bytes.Buffer
-		if err := render.WriteYAML(&text, objects.All()); err != nil {
+		if err := objects.WriteYAML(&text); err != nil {
 			t.Fatal(err)
 		}
 		result, err := convert.Read(t.Context(), "in", convert.Options{Env: memory{"in/a.yaml": text.Bytes()}.env(), AcceptUnknownHosts: true})

@@ -110,7 +110,7 @@ func TestRoundTripHub(t *testing.T) {
 				t.Skipf("a hub cannot say it: %v", err)
 			}
 			var out bytes.Buffer
-			if err := render.WriteYAML(&out, objects.All()); err != nil {
+			if err := objects.WriteYAML(&out); err != nil {
 				t.Fatal(err)
 			}
 			c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes(), AcceptUnknownHosts: true})
@@ -149,7 +149,7 @@ func TestRoundTripMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects.All()); err != nil {
+	if err := objects.WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}
 	c, err := convert.Read(t.Context(), "hub.yaml", convert.Options{Data: out.Bytes()})
@@ -165,7 +165,7 @@ func TestRoundTripMachines(t *testing.T) {
 }
 
 // writeAs writes a cluster in a format below dir.
-func writeAs(t *testing.T, format convert.Format, c *spec.Cluster, dir string, o convert.WriteOptions) ([]convert.Loss, error) {
+func writeAs(t *testing.T, format convert.Format, c *spec.Cluster, dir string, o convert.Options) ([]convert.Loss, error) {
 	t.Helper()
 	files, lost, err := convert.Write(c, format, o)
 	if err == nil {
@@ -177,7 +177,7 @@ func writeAs(t *testing.T, format convert.Format, c *spec.Cluster, dir string, o
 // TestRoundTripFiles writes every example for the agent-based installer and as
 // ClusterInstance, and reads it back: what differs is what the writers have told.
 func TestRoundTripFiles(t *testing.T) {
-	secrets := convert.WriteOptions{Secrets: true}
+	secrets := convert.Options{Secrets: true}
 	for _, name := range sample.Examples(t) {
 		for _, format := range []convert.Format{convert.FormatAgent, convert.FormatZTP, convert.FormatClusterInstance} {
 			t.Run(name+"/"+string(format), func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 func TestWorkersOfASingleNode(t *testing.T) {
 	c := sample.Parse(t, sample.LaterWorker)
 	for name, write := range formats() {
-		text, lost := write(t, c, convert.WriteOptions{Secrets: true})
+		text, lost := write(t, c, convert.Options{Secrets: true})
 		if strings.Contains(text, "later") || strings.Contains(text, "52:54:00:00:00:01") {
 			t.Errorf("%s has the worker:\n%s", name, text)
 		}

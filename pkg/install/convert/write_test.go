@@ -19,9 +19,9 @@ import (
 )
 
 // formats are the writers, each as one text: files, then losses.
-func formats() map[string]func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss) {
-	ofFiles := func(format convert.Format) func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss) {
-		return func(t *testing.T, c *spec.Cluster, o convert.WriteOptions) (string, []convert.Loss) {
+func formats() map[string]func(*testing.T, *spec.Cluster, convert.Options) (string, []convert.Loss) {
+	ofFiles := func(format convert.Format) func(*testing.T, *spec.Cluster, convert.Options) (string, []convert.Loss) {
+		return func(t *testing.T, c *spec.Cluster, o convert.Options) (string, []convert.Loss) {
 			t.Helper()
 			files, lost, err := convert.Write(c, format, o)
 			if err != nil {
@@ -41,10 +41,10 @@ func formats() map[string]func(*testing.T, *spec.Cluster, convert.WriteOptions) 
 			return out.String(), lost
 		}
 	}
-	return map[string]func(*testing.T, *spec.Cluster, convert.WriteOptions) (string, []convert.Loss){
+	return map[string]func(*testing.T, *spec.Cluster, convert.Options) (string, []convert.Loss){
 		"ztp":   ofFiles(convert.FormatZTP),
 		"agent": ofFiles(convert.FormatAgent),
-		"clusterinstance": func(t *testing.T, c *spec.Cluster, o convert.WriteOptions) (string, []convert.Loss) {
+		"clusterinstance": func(t *testing.T, c *spec.Cluster, o convert.Options) (string, []convert.Loss) {
 			t.Helper()
 			files, lost, err := convert.Write(c, convert.FormatClusterInstance, o)
 			if err != nil {
@@ -61,14 +61,14 @@ func TestFormats(t *testing.T) {
 	for format, write := range formats() {
 		for name, load := range sample.All(t) {
 			t.Run(format+"/"+name, func(t *testing.T) {
-				text, lost := write(t, load(), convert.WriteOptions{Secrets: true})
+				text, lost := write(t, load(), convert.Options{Secrets: true})
 				report, err := json.MarshalIndent(lost, "", "  ")
 				if err != nil {
 					t.Fatal(err)
 				}
 				text += "-- losses --\n" + string(report) + "\n"
 				sample.Golden(t, *update, format+"/"+name+".txt", text)
-				if again, _ := write(t, load(), convert.WriteOptions{Secrets: true}); !strings.HasPrefix(text, again) {
+				if again, _ := write(t, load(), convert.Options{Secrets: true}); !strings.HasPrefix(text, again) {
 					t.Error("the second run wrote something else")
 				}
 			})
@@ -81,7 +81,7 @@ func TestFormats(t *testing.T) {
 func TestFormatsKeepSecrets(t *testing.T) {
 	for format, write := range formats() {
 		for _, asked := range []bool{false, true} {
-			text, lost := write(t, sample.Parse(t, sample.EveryField()), convert.WriteOptions{Secrets: asked})
+			text, lost := write(t, sample.Parse(t, sample.EveryField()), convert.Options{Secrets: asked})
 			report, err := json.Marshal(lost)
 			if err != nil {
 				t.Fatal(err)
@@ -178,7 +178,7 @@ func TestLossesAreTold(t *testing.T) {
 		"clusterinstance": {"spec.hyperthreading": []any{"control-plane", "arbiter"}, "spec.hosts[3].bmc": nil},
 	}
 	for format, write := range formats() {
-		_, lost := write(t, sample.Parse(t, sample.EveryField()), convert.WriteOptions{Secrets: true})
+		_, lost := write(t, sample.Parse(t, sample.EveryField()), convert.Options{Secrets: true})
 		data, err := json.Marshal(lost)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestLossesAreTold(t *testing.T) {
 func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
 	c := sample.Parse(t, sample.EveryField())
 	c.Spec.OpenShift.ImageSet, c.Spec.OpenShift.ReleaseImage = "stable", "quay.io/a/ocp-release:4.20.1"
-	_, lost, err := convert.Write(c, convert.FormatClusterInstance, convert.WriteOptions{})
+	_, lost, err := convert.Write(c, convert.FormatClusterInstance, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,9 +216,9 @@ func TestClusterInstanceTellsOfReleaseImage(t *testing.T) {
 // installed.
 func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 	c := sample.Parse(t, sample.Imported)
-	_, _, ztp := convert.Write(c, convert.FormatZTP, convert.WriteOptions{})
-	_, _, agent := convert.Write(c, convert.FormatAgent, convert.WriteOptions{})
-	_, _, instance := convert.Write(c, convert.FormatClusterInstance, convert.WriteOptions{})
+	_, _, ztp := convert.Write(c, convert.FormatZTP, convert.Options{})
+	_, _, agent := convert.Write(c, convert.FormatAgent, convert.Options{})
+	_, _, instance := convert.Write(c, convert.FormatClusterInstance, convert.Options{})
 	for format, err := range map[string]error{"ztp": ztp, "agent": agent, "clusterinstance": instance} {
 		if err == nil || !strings.Contains(err.Error(), "cluster.yaml:8:3: spec.import: is a cluster that is installed already") {
 			t.Errorf("%s: %v", format, err)
@@ -246,7 +246,7 @@ spec:
   hosts: [{name: a, match: {mac: "52:54:00:00:00:00"}, disk: {hints: {`+hints+`}}}]
 `)
 		for _, format := range []convert.Format{convert.FormatAgent, convert.FormatZTP, convert.FormatClusterInstance} {
-			if _, _, err := convert.Write(c, format, convert.WriteOptions{Secrets: true}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := convert.Write(c, format, convert.Options{Secrets: true}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v; want %q", format, err, want)
 			}
 		}
@@ -260,7 +260,7 @@ func TestFormatsRefuseNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, format := range []convert.Format{convert.FormatZTP, convert.FormatAgent, convert.FormatClusterInstance} {
-		if _, _, err := convert.Write(c, format, convert.WriteOptions{}); err == nil || !strings.Contains(err.Error(), "nodes.yaml:2:7: kind: is Nodes, and this format describes a cluster that is to be installed") {
+		if _, _, err := convert.Write(c, format, convert.Options{}); err == nil || !strings.Contains(err.Error(), "nodes.yaml:2:7: kind: is Nodes, and this format describes a cluster that is to be installed") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
@@ -270,7 +270,7 @@ func TestFormatsRefuseNodes(t *testing.T) {
 func TestFormatsLoseNodes(t *testing.T) {
 	text := strings.Replace(sample.EveryField(), "role: arbiter,", `role: arbiter, taints: [{key: slow, effect: NoExecute}], addresses: [192.168.127.77], providerID: "metal3://a/b",`, 1)
 	for format, write := range formats() {
-		_, lost := write(t, sample.Parse(t, text), convert.WriteOptions{Secrets: true})
+		_, lost := write(t, sample.Parse(t, text), convert.Options{Secrets: true})
 		for path, value := range map[string]any{
 			"spec.hosts[2].taints": []any{map[string]any{"key": "slow", "effect": "NoExecute"}}, "spec.hosts[2].addresses": []any{"192.168.127.77"}, "spec.hosts[2].providerID": "metal3://a/b",
 		} {
@@ -288,7 +288,7 @@ func TestFormatsLoseNodes(t *testing.T) {
 // and nothing that stands there is mixed with what is written.
 func TestWriteFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	files, _, err := convert.Write(sample.Parse(t, sample.EveryField()), convert.FormatZTP, convert.WriteOptions{Secrets: true})
+	files, _, err := convert.Write(sample.Parse(t, sample.EveryField()), convert.FormatZTP, convert.Options{Secrets: true})
 	if err != nil {
 		t.Fatal(err)
 	}

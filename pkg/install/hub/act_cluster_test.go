@@ -74,7 +74,7 @@ func TestNothingIsWrittenBesideOthers(t *testing.T) {
 				}
 				return
 			}
-			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
+			if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), string(test.kind)) || !strings.Contains(err.Error(), hubapi.LabelCluster) {
 				t.Errorf("ends with %v", err)
 			}
 			if len(writes) > 0 {
@@ -142,7 +142,7 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 				}
 			}
 			_, err = send(live, "ours")
-			if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+			if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("got %v", err)
 			}
 			left, err := s.client(kube.ConfigMaps).Get(t.Context(), "settings", metav1.GetOptions{})

@@ -146,7 +146,7 @@ func TestContestedAgent(t *testing.T) {
 			refused = s.plane.Act(t.Context(), s.desired, action)
 		}
 	}
-	if model.CodeOf(refused) != model.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
+	if model.FaultOf(refused).Code != model.CodeNotFound || !strings.Contains(refused.Error(), `spec.hostname (theirs) is owned by kubectl-edit`) {
 		t.Errorf("their name: %v", refused)
 	}
 	if hostname, _, _ := unstructured.NestedString(s.get(kube.Agents, name).Object, "spec", "hostname"); hostname != "theirs" {

@@ -151,7 +151,7 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 	hosts := s.desired.Spec.Spec.Hosts
 	hosts[0].Match = spec.Match{InfraEnv: "own-env"}
 	hosts[0].Discovery = &spec.HostDiscovery{
-		PullSecret: spec.SourceOf(spec.NewSecret(ownSecret)), KernelArgs: []string{"rack=a"}, Proxy: &spec.Proxy{HTTP: "http://rack-a:3128"}, NTP: []string{"rack-a"}, Image: spec.ImageMinimal,
+		PullSecret: spec.NewSecret(ownSecret).Source(), KernelArgs: []string{"rack=a"}, Proxy: &spec.Proxy{HTTP: "http://rack-a:3128"}, NTP: []string{"rack-a"}, Image: spec.ImageMinimal,
 	}
 	hosts[1].Match = spec.Match{InfraEnv: "theirs-env"}
 	hosts[1].Discovery = &spec.HostDiscovery{PullSecret: spec.Source{SecretRef: &spec.SecretRef{Name: "theirs"}}}
@@ -181,7 +181,7 @@ func TestInfraEnvOfOneHost(t *testing.T) {
 	hosts[0].Discovery.KernelArgs = []string{"rack=b"}
 	s.settle()
 	s.wantWrites("infraenvs/own-env")
-	hosts[0].Discovery.PullSecret = spec.SourceOf(spec.NewSecret(another))
+	hosts[0].Discovery.PullSecret = spec.NewSecret(another).Source()
 	if again := s.settle(); len(again) > 0 {
 		t.Errorf("a pull secret that nobody asked to send again: %v", again)
 	}

@@ -502,7 +502,7 @@ func TestForeignObjects(t *testing.T) {
 			}
 			s.until("the other's object", func(o *model.Observed) bool { return string(k) != "ClusterDeployment" || len(o.Others) == 1 })
 			err = s.plane.Act(t.Context(), s.desired, model.Action{Key: "cluster/register", Kind: model.RegisterCluster, Name: s.namespace})
-			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+			if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("got %v", err)
 			}
 			if after := s.get(k, theirs.GetName()); after.GetResourceVersion() != before.GetResourceVersion() {

@@ -246,8 +246,8 @@ func TestClusterThatIsBeingDeleted(t *testing.T) {
 
 	// What a later process sees.
 	s.plane = s.newPlane(Config{Kube: server.Start(t).Config, Namespace: s.namespace})
-	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(model.NextOf(err).String(), "oaictl delete cluster "+own) {
-		t.Errorf("observed: %v (next: %s)", err, model.NextOf(err))
+	if _, err := s.plane.Observe(t.Context(), s.query(), nil); !errors.Is(err, install.ErrDeleting) || !strings.Contains(err.Error(), deprovision) || !strings.Contains(model.FaultOf(err).Next.String(), "oaictl delete cluster "+own) {
+		t.Errorf("observed: %v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	list, err := s.plane.ListClusters(t.Context())
 	if err != nil || len(list) != 1 || list[0].State != model.ClusterDeleting || !strings.Contains(list[0].StatusInfo, deprovision) {
@@ -304,7 +304,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"nobody", "not a name!", s.namespace + "/nobody"} {
-		if ref, err := s.plane.ClusterLeft(t.Context(), text); model.CodeOf(err) != model.CodeNotFound {
+		if ref, err := s.plane.ClusterLeft(t.Context(), text); model.FaultOf(err).Code != model.CodeNotFound {
 			t.Errorf("%s: %+v, %v", text, ref, err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestLeftWithoutClusterDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.empty()
-	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); model.CodeOf(err) != model.CodeNotFound {
+	if ref, err := s.plane.ClusterLeft(t.Context(), s.namespace); model.FaultOf(err).Code != model.CodeNotFound {
 		t.Errorf("when all is gone: %+v, %v", ref, err)
 	}
 }
@@ -341,8 +341,8 @@ func TestDeleteOfWhatIsNotOurs(t *testing.T) {
 	}
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), own, install.DeleteOptions{})
-	if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(model.NextOf(err).String(), "--adopt "+own) || !strings.Contains(model.NextOf(err).String(), "kubectl delete clusterdeployment -n "+s.namespace) {
-		t.Errorf("got %v (next: %s)", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(model.FaultOf(err).Next.String(), "--adopt "+own) || !strings.Contains(model.FaultOf(err).Next.String(), "kubectl delete clusterdeployment -n "+s.namespace) {
+		t.Errorf("got %v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	if writes, _ := s.calls.take(); len(writes) > 0 {
 		t.Errorf("it writes %v", writes)
@@ -361,8 +361,8 @@ func TestDeleteOfWhatIsProtected(t *testing.T) {
 	})
 	s.calls.take()
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
-	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(model.NextOf(err).String(), "hive.openshift.io/protected-delete-") {
-		t.Errorf("got %v (next: %s)", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(model.FaultOf(err).Next.String(), "hive.openshift.io/protected-delete-") {
+		t.Errorf("got %v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	if writes, _ := s.calls.take(); len(writes) > 0 {
 		t.Errorf("it writes %v", writes)
@@ -498,7 +498,7 @@ func TestDeleteThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.plane.DeleteCluster(t.Context(), s.namespace+"/"+s.namespace, install.DeleteOptions{})
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "the assisted-service is down") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.client(kube.AgentClusterInstalls).Patch(t.Context(), s.namespace, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {

@@ -95,7 +95,7 @@ func TestSilentServerIsGivenUp(t *testing.T) {
 				var got bytes.Buffer
 				began := time.Now()
 				err := p.download(t.Context(), "download logs of", "lab/lab", "https://hub.example.com/logs?token=secret", &got, math.MaxInt64)
-				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || model.CodeOf(err) != model.CodeFailure) {
+				if test.ends != (err == nil) || err != nil && (!strings.Contains(err.Error(), "sent nothing for 30s") || model.FaultOf(err).Code != model.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
 				moved := time.Duration(test.bytes) * (kube.RequestTimeout - time.Second)
@@ -141,7 +141,7 @@ func TestSmallFilesAreThereWithinAMinute(t *testing.T) {
 				var got bytes.Buffer
 				began := time.Now()
 				err := p.download(t.Context(), "download discovery.ign of InfraEnv", "lab/lab", "https://hub.example.com/files", &got, largestFile)
-				if test.there != (err == nil) || err != nil && (!strings.Contains(err.Error(), "is not there after 1m0s") || model.CodeOf(err) != model.CodeFailure) {
+				if test.there != (err == nil) || err != nil && (!strings.Contains(err.Error(), "is not there after 1m0s") || model.FaultOf(err).Code != model.CodeFailure) {
 					t.Errorf("got %v", err)
 				}
 				if took := time.Since(began); took > time.Minute {

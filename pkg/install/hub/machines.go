@@ -23,7 +23,7 @@ var ErrNoClusterAPI = errors.New("it does not serve machines.cluster.x-k8s.io: i
 // reads them: they are for callers that ask what keeps one from becoming a node.
 func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
 	read := &survey{api: p.api, found: map[machines.Ref]map[string]*unstructured.Unstructured{}}
-	all, err := read.list(ctx, machines.Group, machines.KindMachine)
+	all, err := read.list(ctx, hubapi.ClusterAPI, "Machine")
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (r *survey) list(ctx context.Context, group, kind string) (map[string]*unst
 // referred reads what Machines and their Clusters refer to. What the user may not read is left out: the Machine itself
 // repeats the most of it.
 func (r *survey) referred(ctx context.Context, all map[string]*unstructured.Unstructured) error {
-	clusters, err := r.listAllowed(ctx, machines.Ref{Group: machines.Group, Kind: machines.KindCluster})
+	clusters, err := r.listAllowed(ctx, machines.Ref{Group: hubapi.ClusterAPI, Kind: "Cluster"})
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestAgentOfABareMetalHost(t *testing.T) {
 	})
 	s.calls.take()
 	action := model.Action{
-		Key: "host/cp-0/update", Scope: model.HostScope("cp-0"), Kind: model.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
+		Key: "host/cp-0/update", Scope: model.ScopeHost.Of("cp-0"), Kind: model.UpdateHost, Target: name, InfraEnv: s.namespace + "/" + s.namespace, Name: "cp-0",
 		Settings: model.Settings{
 			model.SettingRole: model.ValueOf("control-plane"), model.SettingHostname: model.ValueOf("cp-0"), model.SettingApproved: model.ValueOf(true),
 			model.SettingLabels: model.ValueOf(map[string]string{"rack": "a"}), model.SettingInstallerArgs: model.ValueOf([]string{"--append-karg", "x=y"}),
@@ -173,7 +173,7 @@ func TestMachinesOfOthers(t *testing.T) {
 		case a.Kind != model.RegisterHost || a.Name == "cp-0":
 			t.Errorf("%s %s", a.Kind, a.Name)
 		case a.Name == "cp-1":
-			if model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
+			if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "oaictl did not make") {
 				t.Errorf("cp-1: %v", err)
 			}
 		case err != nil:
@@ -239,7 +239,7 @@ func TestPool(t *testing.T) {
 		t.Errorf("bound to %v", ref)
 	}
 	bind.Target = o.Elsewhere[0].ID
-	if err := s.plane.Act(t.Context(), s.desired, bind); model.CodeOf(err) != model.CodeNotFound || !strings.Contains(err.Error(), "another/another") {
+	if err := s.plane.Act(t.Context(), s.desired, bind); model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "another/another") {
 		t.Errorf("a host of another cluster: %v", err)
 	}
 }

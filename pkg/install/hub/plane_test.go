@@ -67,9 +67,9 @@ func TestPermissions(t *testing.T) {
 			err := s.tryRegister()
 			switch {
 			case test.want == "" && err != nil:
-				t.Errorf("%v (next: %s)", err, model.NextOf(err))
-			case test.want != "" && (err == nil || model.CodeOf(err) != model.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(model.NextOf(err).String(), "kubectl auth can-i "+test.verb)):
-				t.Errorf("got %v (next: %s), want %q", err, model.NextOf(err), test.want)
+				t.Errorf("%v (next: %s)", err, model.FaultOf(err).Next)
+			case test.want != "" && (err == nil || model.FaultOf(err).Code != model.CodeAuth || !strings.Contains(err.Error(), test.want) || !strings.Contains(model.FaultOf(err).Next.String(), "kubectl auth can-i "+test.verb)):
+				t.Errorf("got %v (next: %s), want %q", err, model.FaultOf(err).Next, test.want)
 			}
 		})
 	}
@@ -102,7 +102,7 @@ func TestIDIsFoundWithoutTheWholeHub(t *testing.T) {
 		if env, err := plane.InfraEnvByNameOrID(t.Context(), s.namespace+"/"+s.namespace); err != nil || env.Name != s.namespace {
 			t.Errorf("follow %v: InfraEnv %v, %v", follow, env, err)
 		}
-		if _, err := plane.ClusterByNameOrID(t.Context(), s.namespace); model.CodeOf(err) != model.CodeAuth {
+		if _, err := plane.ClusterByNameOrID(t.Context(), s.namespace); model.FaultOf(err).Code != model.CodeAuth {
 			t.Errorf("follow %v: by its name: %v", follow, err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestBadConnections(t *testing.T) {
 			t.Errorf("%s: the token stands in %v", name, err)
 		}
 	}
-	if _, err := New(Config{}); model.CodeOf(err) != model.CodeUsage {
+	if _, err := New(Config{}); model.FaultOf(err).Code != model.CodeUsage {
 		t.Errorf("without a connection: %v", err)
 	}
 }
@@ -422,7 +422,7 @@ func TestPoolOfOthers(t *testing.T) {
 		t.Errorf("still bound to %q", bound)
 	}
 	// A cluster of the same hub in that namespace is another matter.
-	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.CodeOf(err) != model.CodeAuth {
+	if _, err := s.plane.Observe(t.Context(), model.Query{ID: pool + "/lab"}, nil); model.FaultOf(err).Code != model.CodeAuth {
 		t.Errorf("a cluster there: %v", err)
 	}
 }

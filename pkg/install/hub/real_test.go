@@ -46,9 +46,9 @@ func (c *calls) take() (writes, reads []string) {
 	for _, call := range c.all {
 		switch {
 		case call.Writes():
-			writes = append(writes, call.Method+" "+call.Path)
+			writes = append(writes, call.Method+" "+call.URL)
 		case call.Method != "WATCH":
-			reads = append(reads, call.Method+" "+call.Path)
+			reads = append(reads, call.Method+" "+call.URL)
 		}
 	}
 	c.all = nil
@@ -113,7 +113,7 @@ func (s *stage) observe() *model.Observed {
 	s.Helper()
 	o, err := s.plane.Observe(s.Context(), s.query(), nil)
 	if err != nil {
-		s.Fatalf("observe: %v (next: %s)", err, model.NextOf(err))
+		s.Fatalf("observe: %v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	return o
 }
@@ -151,7 +151,7 @@ func (s *stage) settle() []string {
 		}
 		for _, a := range plan.Actions {
 			if err := s.plane.Act(s.Context(), s.desired, a); err != nil {
-				s.Fatalf("%s: %v (next: %s)", a.Key, err, model.NextOf(err))
+				s.Fatalf("%s: %v (next: %s)", a.Key, err, model.FaultOf(err).Next)
 			}
 			done = append(done, string(a.Kind))
 			s.Logf("%s: %s %v", a.Key, a.Kind, a.Changes)

@@ -130,7 +130,7 @@ func TestDeleteClusterOfPoolMachines(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			if err := s.plane(t).DeleteCluster(t.Context(), s.config.Namespace+"/"+desired.Spec.Metadata.Name, test.options); err != nil {
-				t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+				t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 			}
 			if n := log.count(givenBack); n != test.back {
 				t.Errorf("%d machines were given back", n)
@@ -174,7 +174,7 @@ func TestDeleteClusterBeforeItsInstall(t *testing.T) {
 	s, desired, log := poolStage(t)
 	desired.Spec.Spec.Hold = true
 	plane := s.plane(t)
-	result, err := install.New(plane, install.WithClock(s.clock), install.WithTimeouts(4*time.Hour, 20*time.Minute)).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: s.clock, Timeout: 4 * time.Hour, UserTimeout: 20 * time.Minute}).Run(t.Context(), desired)
 	if result.Observed == nil || result.Observed.Cluster == nil || result.Observed.Cluster.State != model.ClusterReady {
 		t.Fatalf("it is not ready: %v", err)
 	}
@@ -199,7 +199,7 @@ func TestDeleteClusterOfItsOwnMachines(t *testing.T) {
 				t.Fatalf("verdict %s", result.Verdict)
 			}
 			own := s.config.Namespace + "/" + cluster.Metadata.Name
-			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.CodeOf(err) != model.CodeUsage {
+			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{ReturnToPool: true}); model.FaultOf(err).Code != model.CodeUsage {
 				t.Errorf("returned: %v", err)
 			}
 			if err := s.plane(t).DeleteCluster(t.Context(), own, install.DeleteOptions{}); err != nil {
@@ -317,7 +317,7 @@ func TestReturnHost(t *testing.T) {
 	if _, err := agents.Patch(t.Context(), host.ID, types.MergePatchType, theirs, metav1.PatchOptions{FieldManager: "somebody"}); err != nil {
 		t.Fatal(err)
 	}
-	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.NodeScope(host.Hostname)})
+	err = plane.Act(t.Context(), desired, model.Action{Kind: model.ReturnHost, Target: host.ID, InfraEnv: host.InfraEnvID, Name: host.Hostname, Scope: model.ScopeNode.Of(host.Hostname)})
 	if err != nil {
 		t.Fatal(err)
 	}

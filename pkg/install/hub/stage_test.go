@@ -91,13 +91,13 @@ func (s *stage) run(t *testing.T, desired *model.Desired, files install.Files) (
 		t.Fatal(err)
 	}
 	defer plane.Close()
-	options := []install.Option{install.WithClock(s.clock), install.WithEvents(s.listener(t)), install.WithTimeouts(4*time.Hour, time.Hour)}
+	options := []install.Config{{Clock: s.clock, Events: s.listener(t), Timeout: 4 * time.Hour, UserTimeout: time.Hour}}
 	if files != nil {
-		options = append(options, install.WithFiles(files))
+		options = append(options, install.Config{Files: files})
 	}
 	result, err := install.New(plane, options...).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s); states %v, done %v", err, model.NextOf(err), s.states, s.done)
+		t.Fatalf("%v (next: %s); states %v, done %v", err, model.FaultOf(err).Next, s.states, s.done)
 	}
 	return result, s.writes
 }
@@ -107,7 +107,7 @@ func (s *stage) called(call install.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if call.Writes() && call.Status < 300 {
-		s.writes[call.Path]++
+		s.writes[call.URL]++
 	}
 }
 

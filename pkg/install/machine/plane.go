@@ -200,7 +200,7 @@ func remedyOf(host string, err error) model.Advice {
 	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
 		return known.cause.remedy(host)
 	}
-	return model.NextOf(err)
+	return model.FaultOf(err).Next
 }
 
 func (p *Plane) read(ctx context.Context, desired *model.Desired, host, drive string) reading {
@@ -369,7 +369,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, _ *model.Observ
 		p.switched[host] = model.PowerIsOff
 	}
 	p.mu.Unlock()
-	if next := remedyOf(host, err); next != "" && model.NextOf(err) == "" {
+	if next := remedyOf(host, err); next != "" && model.FaultOf(err).Next == "" {
 		return &model.Fault{Err: err, Next: next}
 	}
 	return err

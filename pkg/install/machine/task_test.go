@@ -210,8 +210,8 @@ func TestRefusalReasons(t *testing.T) {
 		})
 		l.Plane = machine.New(machine.Config{Media: secretMedia{l.media, secret}, Clock: l.clock})
 		err := l.Act(t.Context(), l.desired, nil, model.Action{Kind: model.InsertMedia, Name: "a"})
-		if err == nil || strings.Contains(err.Error(), "0123456789abcdef") || !strings.Contains(model.NextOf(err).String(), next) {
-			t.Errorf("%s: %v; next: %s", said, err, model.NextOf(err))
+		if err == nil || strings.Contains(err.Error(), "0123456789abcdef") || !strings.Contains(model.FaultOf(err).Next.String(), next) {
+			t.Errorf("%s: %v; next: %s", said, err, model.FaultOf(err).Next)
 		}
 	}
 }

@@ -17,14 +17,14 @@ type Advice string
 // programs are to be told, are part of the text.
 var commands = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z][^{}]*\}`) })
 
-// Literal is advice without commands: braces in text, as a file name or a template may
+// literal is advice without commands: braces in text, as a file name or a template may
 // have them, are its own.
-func Literal(text string) Advice {
+func literal(text string) Advice {
 	return Advice(strings.NewReplacer("{", ownOpen, "}", ownClose).Replace(text))
 }
 
 // Command is the advice to type one command.
-func Command(words ...string) Advice { return "{" + Literal(strings.Join(words, " ")) + "}" }
+func Command(words ...string) Advice { return "{" + literal(strings.Join(words, " ")) + "}" }
 
 // What braces are kept as that are not around a command.
 const ownOpen, ownClose = "⦃", "⦄"
@@ -35,7 +35,7 @@ func withOwnBraces(text string) string {
 
 // Render is the advice for a person, with each command as show writes it.
 func (t Advice) Render(show func(command string) string) string {
-	return withOwnBraces(t.each(func(command string) string { return string(Literal(show(command))) }))
+	return withOwnBraces(t.each(func(command string) string { return string(literal(show(command))) }))
 }
 
 // each is the advice with each command as show writes it, and all else as it is kept.
@@ -70,7 +70,7 @@ func (t Advice) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText reads what MarshalText has written, in which commands are typed out.
 func (t *Advice) UnmarshalText(text []byte) error {
-	*t = Literal(string(text))
+	*t = literal(string(text))
 	return nil
 }
 
@@ -84,7 +84,7 @@ func Advicef(format string, args ...any) Advice {
 		case Advice:
 			args[i] = string(typed)
 		default:
-			args[i] = string(Literal(fmt.Sprint(typed)))
+			args[i] = string(literal(fmt.Sprint(typed)))
 		}
 	}
 	return Advice(fmt.Sprintf(format, args...))

@@ -27,16 +27,16 @@ func TestCommand(t *testing.T) {
 // TestLiteral: braces that a user typed are no marks, however often advice is shown.
 func TestLiteral(t *testing.T) {
 	typed := "oaictl delete cluster lab -o 'jsonpath={range .items[*]}{.kind}{end}'"
-	if got := model.Literal(typed).String(); got != typed {
+	if got := model.Advicef("%s", typed).String(); got != typed {
 		t.Errorf("got  %s\nwant %s", got, typed)
 	}
 	next := model.Advicef("give -f %s, or {plan -f FILE}", "'{lab}.yaml'")
 	want := "give -f '{lab}.yaml', or oaictl plan -f FILE"
-	for shown := next; ; shown = model.Literal(shown.String()) {
+	for shown := next; ; shown = model.Advicef("%s", shown.String()) {
 		if got := shown.String(); got != want {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
-		if shown == model.Literal(want) {
+		if shown == model.Advicef("%s", want) {
 			break
 		}
 	}

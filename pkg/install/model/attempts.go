@@ -20,7 +20,7 @@ func (m *Memory) Note(a Action, err error, now time.Time) {
 	delete(m.Refused, a.Key)
 	m.LastError = ""
 	s := m.Done[a.Key]
-	if s.Inputs != a.Fingerprint() || now.Sub(s.Last) > Forgotten {
+	if !s.Repeats(a, now) {
 		s = Success{Inputs: a.Fingerprint(), Kind: a.Kind, Name: a.Name, First: now}
 	}
 	s.Times, s.Last = s.Times+1, now
@@ -39,7 +39,7 @@ func (m *Memory) refused(a Action, err error, now time.Time) {
 	r.Attempts++
 	wait := backoff(r.Attempts)
 	var fault *Fault
-	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, ForGood(err)
+	r.Error, r.Next, r.Code, r.Permanent = err.Error(), "", 0, FaultOf(err).ForGood()
 	if errors.As(err, &fault) {
 		r.Next, r.Code, wait = string(fault.Next), fault.Code, max(wait, fault.RetryAfter)
 	}
@@ -68,12 +68,6 @@ func with[V any](in map[string]V, key string, value V) map[string]V {
 	return in
 }
 
-// ForGood says whether the same request would be refused again.
-func ForGood(err error) bool {
-	var fault *Fault
-	return errors.As(err, &fault) && (fault.Permanent || fault.Code == CodeAuth)
-}
-
 // Fingerprint is equal for two actions that would write the same.
 func (a Action) Fingerprint() string {
 	data, err := json.Marshal(struct {
@@ -91,16 +85,24 @@ func (a Action) Fingerprint() string {
 // How long an action that failed is left alone, at first and at most.
 const (
 	firstBackoff = 2 * time.Second
-	LastBackoff  = time.Minute
-	Forgotten    = time.Hour // from then on, an action that is done again is no repetition
+	lastBackoff  = time.Minute
+	forgotten    = time.Hour // from then on, an action that is done again is no repetition
 )
+
+// Repeats reports whether an action would write what succeeded before, not so long ago that this is forgotten.
+func (s Success) Repeats(a Action, now time.Time) bool {
+	return s.Inputs == a.Fingerprint() && now.Sub(s.Last) <= forgotten
+}
+
+// MaxBackoff is the longest Backoff.
+func (s Success) MaxBackoff() time.Duration { return lastBackoff }
 
 // Backoff is how long after the last time the action is carried out again, where the service does not show what it did.
 func (s Success) Backoff() time.Duration { return backoff(s.Times) }
 
 // backoff is how long after so many attempts the next one comes.
 func backoff(attempts int) time.Duration {
-	return min(LastBackoff, firstBackoff<<min(attempts-1, 6))
+	return min(lastBackoff, firstBackoff<<min(attempts-1, 6))
 }
 
 // Key tells a check and its status from others, of a host or, without the id of one, of the cluster.

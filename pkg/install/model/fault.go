@@ -60,25 +60,21 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// CodeOf is the code of the first Fault in err's chain, CodeInput for what is wrong with a
-// cluster.yaml, and else CodeFailure.
-func CodeOf(err error) Code {
-	var f *Fault
-	var problems *spec.Problems
-	switch {
-	case errors.As(err, &f) && f.Code != 0:
-		return f.Code
-	case errors.As(err, &problems):
-		return CodeInput
+// FaultOf returns a copy of the first Fault in the chain of err, or a new one for an error without one. Its Code is set:
+// where the first Fault has none, it is CodeInput for what is wrong with a cluster.yaml, and else CodeFailure.
+func FaultOf(err error) *Fault {
+	fault := Fault{Err: err}
+	if first := (*Fault)(nil); errors.As(err, &first) {
+		fault = *first
 	}
-	return CodeFailure
+	if fault.Code == 0 {
+		fault.Code = CodeFailure
+		if problems := (*spec.Problems)(nil); errors.As(err, &problems) {
+			fault.Code = CodeInput
+		}
+	}
+	return &fault
 }
 
-// NextOf is what the first Fault in err's chain advises.
-func NextOf(err error) Advice {
-	var f *Fault
-	if errors.As(err, &f) {
-		return f.Next
-	}
-	return ""
-}
+// ForGood reports whether the same request would be refused again.
+func (f *Fault) ForGood() bool { return f.Permanent || f.Code == CodeAuth }

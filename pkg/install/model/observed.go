@@ -53,7 +53,7 @@ type Observed struct {
 	// Detailed is when everything was read anew, on the loop's own clock, and Known what
 	// the loop has read and saved of the service's results.
 	Detailed time.Time     `json:"-"`
-	Known    *KnownResults `json:"-"`
+	Known    *knownResults `json:"-"`
 }
 
 // Enrolled is a machine that the service itself was given to boot.
@@ -168,16 +168,24 @@ type SavedResult struct {
 	Path    string // where a person finds it
 }
 
-// KnownResults remembers of a run what the service's results are, so that each is
+// KeepKnown takes over what an earlier observation of the same run knows of the service's results; nil where there is none.
+func (o *Observed) KeepKnown(prior *Observed) {
+	o.Known = &knownResults{}
+	if prior != nil && prior.Known != nil {
+		o.Known = prior.Known
+	}
+}
+
+// knownResults remembers of a run what the service's results are, so that each is
 // read once to be compared, and which of them the run has saved. The zero value knows nothing.
-type KnownResults struct {
+type knownResults struct {
 	mu      sync.Mutex
 	digests map[string]string // "" where the service did not give it
 	saved   map[string]bool
 }
 
 // Save remembers what was written. Its mode is as good as that file system has it.
-func (c *KnownResults) Save(name string, data []byte) {
+func (c *knownResults) Save(name string, data []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.digests, c.saved = with(c.digests, name, Digest(data)), with(c.saved, name, true)
@@ -185,7 +193,7 @@ func (c *KnownResults) Save(name string, data []byte) {
 
 // Agrees says whether a file is what the service has. Where the service gives
 // nothing to compare it with, the cluster's id beside the file is proof enough.
-func (c *KnownResults) Agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
+func (c *knownResults) Agrees(name string, file SavedResult, offered bool, read func(string) ([]byte, error)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

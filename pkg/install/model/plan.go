@@ -14,16 +14,15 @@ const (
 	ScopeCluster Scope = "cluster"
 	// ScopeState is the scope of the cluster's identity and state, which concern all machines. No action has it.
 	ScopeState Scope = "state"
+	// ScopeHost begins the scope of one host, ScopeNode that of what the host becomes in the installed cluster, and
+	// ScopeInfraEnv that of one InfraEnv.
+	ScopeHost     Scope = "host/"
+	ScopeNode     Scope = "node/"
+	ScopeInfraEnv Scope = "infraenv/"
 )
 
-// HostScope is the scope of one host by its name in cluster.yaml.
-func HostScope(name string) Scope { return Scope("host/" + name) }
-
-// NodeScope is the scope of what one host becomes in the installed cluster, by the host's name.
-func NodeScope(name string) Scope { return Scope("node/" + name) }
-
-// InfraEnvScope is the scope of one InfraEnv.
-func InfraEnvScope(name string) Scope { return Scope("infraenv/" + name) }
+// Of is the scope of one host or node by the host's name in cluster.yaml, or of one InfraEnv by its name.
+func (s Scope) Of(name string) Scope { return s + Scope(name) }
 
 // Who must act for a wait to end.
 type Who string

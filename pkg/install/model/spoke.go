@@ -50,12 +50,12 @@ type Spoke struct {
 	Routers []Router
 }
 
-// IdentityOf is what an installed cluster calls itself, by its id and its API's address, beside
-// what the service knows it by: the id, else the name with its domain. They are the same, but
+// Identity is what an installed cluster calls itself, by its id and its API's address, beside
+// what the service knows it by: the id, else its name with its domain. They are the same, but
 // for upper case, where it is the cluster that is meant.
-func IdentityOf(id, api, known, fullName string) (is, means string) {
-	if known != "" {
-		return id, known
+func (c *Cluster) Identity(id, api, fullName string) (is, means string) {
+	if c.OpenShiftID != "" {
+		return id, c.OpenShiftID
 	}
 	return apiHost(api), "api." + fullName
 }

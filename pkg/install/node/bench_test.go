@@ -242,14 +242,14 @@ func (s *benchStage) addAll() (waited []time.Duration, calls, lists int) {
 		if counting {
 			s.calls++
 		}
-		if c.Method == "GET" && strings.HasSuffix(c.Path, "/certificatesigningrequests") {
+		if c.Method == "GET" && strings.HasSuffix(c.URL, "/certificatesigningrequests") {
 			s.lists++
 		}
 	})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = install.New(s, install.WithNodes(plane), install.WithTimeouts(0, 0)).Run(ctx, s.desired())
+		_, _ = install.New(s, install.Config{Nodes: plane, Timeout: -1, UserTimeout: -1}).Run(ctx, s.desired())
 	}()
 	time.Sleep(3 * time.Second) // it waits for hosts to ask
 	s.mu.Lock()

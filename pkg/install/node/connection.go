@@ -205,7 +205,7 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := t.clock.Now()
 	response, err := t.next.RoundTrip(r)
-	call := install.Call{Method: r.Method, Path: r.URL.Path, Duration: t.clock.Now().Sub(began)}
+	call := install.Call{Method: r.Method, URL: r.URL.Path, Duration: t.clock.Now().Sub(began)}
 	if r.URL.Query().Get("watch") != "" {
 		call.Method = "WATCH"
 	}

@@ -42,7 +42,7 @@ func TestDescribe(t *testing.T) {
 		"credentials": {kubeconfigOf(t, &rest.Config{Host: s.kube.Config.Host, BearerToken: "wrong", TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.Config.CAData}}), model.CodeAuth},
 		"nobody":      {kubeconfigOf(t, &rest.Config{Host: "https://127.0.0.1:1"}), model.CodeFailure},
 	} {
-		if _, err := node.Describe(t.Context(), test.data, true); model.CodeOf(err) != test.code {
+		if _, err := node.Describe(t.Context(), test.data, true); model.FaultOf(err).Code != test.code {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -20,7 +20,7 @@ func (s *stage) etcdReads() (reads, watches int) {
 	defer s.mu.Unlock()
 	for _, c := range s.calls {
 		switch {
-		case !strings.Contains(c.Path, "etcd"):
+		case !strings.Contains(c.URL, "etcd"):
 		case c.Method == "WATCH":
 			watches++
 		default:

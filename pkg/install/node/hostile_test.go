@@ -135,17 +135,17 @@ func TestRivals(t *testing.T) {
 		}
 	}
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(model.NextOf(err).String(), "oaictl approve w-0 --request csr-") {
-		t.Fatalf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(model.FaultOf(err).Next.String(), "oaictl approve w-0 --request csr-") {
+		t.Fatalf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	if got := s.approved(); len(got) > 0 {
 		t.Errorf("approved %v", got)
 	}
 	var asked atomic.Int32
-	result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Unattended = false }), time.Minute, install.WithAsk(func(_ context.Context, v model.RequestVerdict) (bool, error) {
+	result, err := s.run(s.desired(func(d *model.Desired) { d.Options.Unattended = false }), time.Minute, install.Config{Ask: func(_ context.Context, v model.RequestVerdict) (bool, error) {
 		asked.Add(1)
 		return !slices.Contains(stranger, v.Name), nil
-	}))
+	}})
 	if asked.Load() == 0 || err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0"}) {
 		t.Errorf("asked %d times: %v; waits %+v", asked.Load(), err, result.Plan.Waits)
 	}
@@ -190,8 +190,8 @@ func TestMovedAddress(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(model.NextOf(err).String(), "approve w-0 --allow-address w-0="+moved.String()) {
-		t.Fatalf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(err.Error(), moved.String()) || !strings.Contains(model.FaultOf(err).Next.String(), "approve w-0 --allow-address w-0="+moved.String()) {
+		t.Fatalf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	result, err := s.run(s.desired(func(d *model.Desired) {
 		d.Options.AllowAddresses = map[string][]netip.Addr{"w-0": {moved}}
@@ -210,8 +210,8 @@ func TestNeverReady(t *testing.T) {
 	s.host("w-1", "192.168.127.21")
 	s.boot("w-0", "192.168.127.20")
 	s.boot("w-1", "192.168.127.21")
-	result, err := s.run(s.desired(nil), time.Minute, install.WithTimeouts(50*time.Minute, 0))
-	if model.CodeOf(err) != model.CodeTimeout {
+	result, err := s.run(s.desired(nil), time.Minute, install.Config{Timeout: 50 * time.Minute, UserTimeout: -1})
+	if model.FaultOf(err).Code != model.CodeTimeout {
 		t.Fatalf("got %v", err)
 	}
 	var texts []string
@@ -259,7 +259,7 @@ func TestKilled(t *testing.T) {
 			for range 10 {
 				ctx, kill := context.WithCancel(t.Context())
 				plane := &deadly{Nodes: s.plane(), kill: kill, before: when == "before"}
-				_, err := install.New(s, install.WithNodes(plane), install.WithClock(s.clock), install.WithFiles(install.NewFiles(s.dir)), install.WithTimeouts(2*time.Hour, 0)).Run(ctx, desired)
+				_, err := install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.Directory(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
 				kill()
 				if plane.acts.Load() == 0 {
 					if err != nil {
@@ -271,7 +271,7 @@ func TestKilled(t *testing.T) {
 					plane := &deadly{Nodes: s.plane(), kill: func() {}, once: true}
 					ctx, kill := context.WithCancel(t.Context())
 					plane.kill = kill
-					_, _ = install.New(s, install.WithNodes(plane), install.WithClock(s.clock), install.WithFiles(install.NewFiles(s.dir)), install.WithTimeouts(2*time.Hour, 0)).Run(ctx, desired)
+					_, _ = install.New(s, install.Config{Nodes: plane, Clock: s.clock, Files: install.Directory(s.dir), Timeout: 2 * time.Hour, UserTimeout: -1}).Run(ctx, desired)
 					kill()
 				}
 				killed++
@@ -330,12 +330,12 @@ func TestAwayInTheMiddle(t *testing.T) {
 		s.kube.Up(t)
 		s.boot("w-1", "192.168.127.21")
 	}()
-	result, err := s.run(s.desired(nil), 2*time.Minute, install.WithEvents(func(e model.Event) {
+	result, err := s.run(s.desired(nil), 2*time.Minute, install.Config{Events: func(e model.Event) {
 		t.Logf("%s %s %s", e.Key, e.State, e.Message)
 		if e.Reason == string(model.ApproveRequest) && once.CompareAndSwap(false, true) {
 			close(seen)
 		}
-	}))
+	}})
 	if err != nil || !slices.Equal(result.Plan.Ready, []string{"w-0", "w-1"}) {
 		t.Fatalf("%v; waits %+v", err, result.Plan.Waits)
 	}

@@ -230,17 +230,17 @@ func (s *stage) plane() *node.Plane {
 }
 
 // run adds the hosts, for some real time at most.
-func (s *stage) run(desired *model.Desired, within time.Duration, options ...install.Option) (install.Result, error) {
+func (s *stage) run(desired *model.Desired, within time.Duration, options ...install.Config) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), within)
 	defer cancel()
-	options = append([]install.Option{
-		install.WithNodes(s.plane()), install.WithClock(s.clock), install.WithFiles(install.NewFiles(s.dir)), install.WithTimeouts(0, 0),
-		install.WithEvents(func(e model.Event) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.events = append(s.events, e)
-			s.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
-		}),
+	options = append([]install.Config{
+		{Nodes: s.plane(), Clock: s.clock, Files: install.Directory(s.dir), Timeout: -1, UserTimeout: -1,
+			Events: func(e model.Event) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.events = append(s.events, e)
+				s.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
+			}},
 	}, options...)
 	return install.New(s, options...).Run(ctx, desired)
 }
@@ -338,7 +338,7 @@ func TestOtherCluster(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
 		t.Errorf("got %v", err)
 	}
 	if audit := s.audit(); len(audit) > 0 {
@@ -352,7 +352,7 @@ func (s *stage) polls() int {
 	defer s.mu.Unlock()
 	asked := 0
 	for _, c := range s.calls {
-		if strings.Contains(c.Path, "/clusterversions/") {
+		if strings.Contains(c.URL, "/clusterversions/") {
 			asked++
 		}
 	}

@@ -123,19 +123,19 @@ func (l *leaving) removing(change func(*model.Removal), names ...string) *model.
 }
 
 // remove runs once, with a plane of its own. told is called with each event.
-func (l *leaving) remove(desired *model.Desired, told func(model.Event), options ...install.Option) (install.Result, error) {
+func (l *leaving) remove(desired *model.Desired, told func(model.Event), options ...install.Config) (install.Result, error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Minute)
 	defer cancel()
 	plane := l.plane()
 	defer plane.Close()
-	options = append([]install.Option{
-		install.WithNodes(plane), install.WithClock(l.clock), install.WithTimeouts(0, 0),
-		install.WithEvents(func(e model.Event) {
-			l.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
-			if told != nil {
-				told(e)
-			}
-		}),
+	options = append([]install.Config{
+		{Nodes: plane, Clock: l.clock, Timeout: -1, UserTimeout: -1,
+			Events: func(e model.Event) {
+				l.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
+				if told != nil {
+					told(e)
+				}
+			}},
 	}, options...)
 	return install.New(l, options...).Run(ctx, desired)
 }
@@ -308,8 +308,8 @@ func TestDrainIsRefused(t *testing.T) {
 			t.Errorf("says %v; want %s", err, want)
 		}
 	}
-	if model.CodeOf(err) != model.CodeInput || !strings.HasPrefix(model.NextOf(err).String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
-		t.Errorf("code %d, next %s", model.CodeOf(err), model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeInput || !strings.HasPrefix(model.FaultOf(err).Next.String(), "run the same command again with --ignore-daemonsets --force --delete-emptydir-data") {
+		t.Errorf("code %d, next %s", model.FaultOf(err).Code, model.FaultOf(err).Next)
 	}
 	l.untouched("w-0", "w-1", "w-2")
 	result, err := l.remove(l.removing(func(r *model.Removal) {
@@ -326,11 +326,11 @@ func TestDrainTimesOut(t *testing.T) {
 	l.pod("db", "w-1", nil)
 	l.budget("db")
 	_, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Timeout = 5 * time.Minute }, "w-1"), nil)
-	if model.CodeOf(err) != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
 		t.Errorf("got %v", err)
 	}
-	if !strings.Contains(string(model.NextOf(err)), "kubectl uncordon w-1") || !l.hasNode("w-1") {
-		t.Errorf("next %s", model.NextOf(err))
+	if !strings.Contains(string(model.FaultOf(err).Next), "kubectl uncordon w-1") || !l.hasNode("w-1") {
+		t.Errorf("next %s", model.FaultOf(err).Next)
 	}
 }
 
@@ -388,13 +388,13 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 	for ; runs < 30; runs++ {
 		ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 		plane := l.plane()
-		_, err := install.New(service, install.WithNodes(killedAfter{plane, cancel}), install.WithClock(l.clock), install.WithTimeouts(0, 0), install.WithFiles(install.NewFiles(l.dir))).Run(ctx, desired)
+		_, err := install.New(service, install.Config{Nodes: killedAfter{plane, cancel}, Clock: l.clock, Timeout: -1, UserTimeout: -1, Files: install.Directory(l.dir)}).Run(ctx, desired)
 		cancel()
 		plane.Close()
 		if err == nil {
 			return runs
 		}
-		if model.CodeOf(err) != model.CodeInterrupted && !errors.Is(err, context.Canceled) {
+		if model.FaultOf(err).Code != model.CodeInterrupted && !errors.Is(err, context.Canceled) {
 			l.t.Fatalf("run %d: %v", runs, err)
 		}
 	}
@@ -406,8 +406,8 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 func TestControlPlaneOfThree(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	_, err := l.remove(l.removing(nil, "cp-1"), nil)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.NextOf(err).String(), "replace-node cp-1") {
-		t.Errorf("got %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
+		t.Errorf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	l.untouched("cp-0", "cp-1", "cp-2")
 	if len(l.forgotten) > 0 {

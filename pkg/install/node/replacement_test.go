@@ -132,7 +132,7 @@ func TestReplaces(t *testing.T) {
 			l.records = append(l.records, l.stage.hosts...)
 			result, err = l.remove(d, nil)
 			if err != nil || len(result.Plan.Removals) != 1 || len(result.Plan.Removals[0].Left) > 0 || !l.hasNode(by) {
-				if by == "cp-1" || model.CodeOf(err) != model.CodeNotFound {
+				if by == "cp-1" || model.FaultOf(err).Code != model.CodeNotFound {
 					t.Errorf("again: %v, %+v", err, result.Plan.Removals)
 				}
 			}
@@ -207,7 +207,7 @@ func TestReplacesWithoutMachines(t *testing.T) {
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
 		t.Errorf("one that is well: %v", err)
 	}
 	byItself := false // once the new one has joined
@@ -224,12 +224,12 @@ func TestReplacementIsRefused(t *testing.T) {
 	d := l.replacing("cp-1", "cp-3")
 	d.Options.Remove.Backup = false
 	_, err = l.remove(d, nil)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(model.NextOf(err).String(), "cluster-backup.sh") || strings.Contains(model.NextOf(err).String(), "node/cp-1") {
-		t.Errorf("no backup: %v; next %s", err, model.NextOf(err))
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(model.FaultOf(err).Next.String(), "cluster-backup.sh") || strings.Contains(model.FaultOf(err).Next.String(), "node/cp-1") {
+		t.Errorf("no backup: %v; next %s", err, model.FaultOf(err).Next)
 	}
 	l.dead("cp-2")
 	_, err = l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if model.CodeOf(err) != model.CodeInput || !strings.Contains(err.Error(), "etcd would have") && !strings.Contains(err.Error(), "cp-2 is not") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have") && !strings.Contains(err.Error(), "cp-2 is not") {
 		t.Errorf("two that are dead: %v", err)
 	}
 	if len(l.forgotten) > 0 || l.members() != 3 || l.secrets("cp-1") != 3 {

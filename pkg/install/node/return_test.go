@@ -49,10 +49,10 @@ func (p *pooled) returning(ctx context.Context, told func(model.Event), names ..
 	plane := p.plane()
 	defer plane.Close()
 	desired := p.removing(func(r *model.Removal) { r.ReturnToPool = true }, names...)
-	return install.New(p, install.WithNodes(plane), install.WithClock(p.clock), install.WithTimeouts(0, 0), install.WithEvents(func(e model.Event) {
+	return install.New(p, install.Config{Nodes: plane, Clock: p.clock, Timeout: -1, UserTimeout: -1, Events: func(e model.Event) {
 		p.t.Logf("%s %s %s %s", e.Type, e.Key, e.State, e.Message)
 		told(e)
-	})).Run(ctx, desired)
+	}}).Run(ctx, desired)
 }
 
 // returned runs until the host has gone back, and is about to be booted.
@@ -196,7 +196,7 @@ func TestReturnIsRefused(t *testing.T) {
 			of.prepare(p)
 			p.change = of.change
 			result, err := p.returning(t.Context(), silent, "w-0")
-			if model.CodeOf(err) != model.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == of.reason }) {
+			if model.FaultOf(err).Code != model.CodeInput || !slices.ContainsFunc(result.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == of.reason }) {
 				t.Errorf("%v; %+v", err, result.Plan.Blockers)
 			}
 			if len(p.given) > 0 || len(p.forgotten) > 0 || !p.hasNode("w-0") {

@@ -20,7 +20,7 @@ func rendered(t *testing.T, c *spec.Cluster, o render.Options) string {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := render.WriteYAML(&out, objects.All()); err != nil {
+	if err := objects.WriteYAML(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

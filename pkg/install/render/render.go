@@ -213,11 +213,11 @@ func (h *maker) infraEnvs(plans []model.InfraEnvPlan) (all []InfraEnv) {
 	return all
 }
 
-// WriteYAML writes objects as one YAML stream, in their order, each with its
+// WriteYAML writes all objects as one YAML stream, in the order of All, each with its
 // fields in alphabetical order: equal objects make equal bytes. Secrets are
 // written as they are.
-func WriteYAML(w io.Writer, objects []*unstructured.Unstructured) error {
-	for _, object := range objects {
+func (o *Objects) WriteYAML(w io.Writer) error {
+	for _, object := range o.All() {
 		text, err := hubobjects.YAML(object.Object)
 		if err != nil {
 			return fmt.Errorf("write the %s %s as YAML: %w", object.GetKind(), object.GetName(), err)

@@ -46,7 +46,7 @@ func TestNoSecretUnasked(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := render.WriteYAML(&out, made.All()); err != nil {
+		if err := made.WriteYAML(&out); err != nil {
 			t.Fatal(err)
 		}
 		for _, secret := range []string{"calvin", "t0ken", "dXNlcjpwYXNz", `{"auths"`} {
@@ -323,7 +323,7 @@ func BenchmarkRender(b *testing.B) {
 				b.Fatal(err)
 			}
 			var out strings.Builder
-			if err := render.WriteYAML(&out, objects.All()); err != nil {
+			if err := objects.WriteYAML(&out); err != nil {
 				b.Fatal(err)
 			}
 		}

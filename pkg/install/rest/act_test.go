@@ -266,7 +266,7 @@ func TestImageOfNodes(t *testing.T) {
 	if calls := w.took(); len(calls) > 0 || fault.Code != model.CodeInput || !fault.Permanent || !strings.Contains(fault.Next.String(), "spec.pullSecret") {
 		t.Errorf("%v; sent %v", fault, calls)
 	}
-	if err := act(spec.SourceOf(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`))); err != nil {
+	if err := act(spec.NewSecret(`{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`).Source()); err != nil {
 		t.Fatal(err)
 	}
 	if body := w.took()[0].body; !strings.Contains(body, `"openshift_version":"4.20.3"`) || !strings.Contains(body, `"pull_secret":"{`) {
@@ -291,7 +291,7 @@ func TestOverridesInTheServicesWords(t *testing.T) {
 // What a host shows to the Ignition endpoint, and what the file says in the
 // service's own words, is sent where the action says so and not otherwise.
 func TestWhatIsSentWhereItIsAskedFor(t *testing.T) {
-	token := spec.SourceOf(spec.NewSecret("t0ken"))
+	token := spec.NewSecret("t0ken").Source()
 	d := desired(t)
 	d.Spec.Spec.Hosts[0].IgnitionEndpoint = &spec.HostIgnitionEndpoint{Token: &token, Headers: map[string]string{"X-A": "1"}}
 	d.Spec.Spec.Overrides.Host = map[string]any{"host_name": "other"}
@@ -372,7 +372,7 @@ func TestClusterByNameOrID(t *testing.T) {
 		if got.ID != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %s, %v", text, got.ID, err)
 		}
-		if err != nil && model.CodeOf(err) != model.CodeNotFound {
+		if err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 			t.Errorf("%s: %v", text, err)
 		}
 		if text == "lab" && (!strings.Contains(err.Error(), clusterID) || !strings.Contains(err.Error(), other)) {

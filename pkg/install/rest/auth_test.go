@@ -47,7 +47,7 @@ func TestTokenKindDecidesTheHeader(t *testing.T) {
 		" opaque\n":      "Authorization=Bearer opaque",
 		"Basic dXNlcjpw": "Authorization=Basic dXNlcjpw",
 	} {
-		source, err := Authorise(Credentials{Token: spec.NewSecret(token)}, Exchanger{Clock: newFakeClock()})
+		source, err := Credentials{Token: spec.NewSecret(token)}.Authorise(nil, "", newFakeClock())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,11 +68,11 @@ func TestAuthoriseTakesOneThing(t *testing.T) {
 		"no secret": {ClientID: "x"},
 		"no id":     {ClientSecret: secret},
 	} {
-		if _, err := Authorise(c, Exchanger{}); model.CodeOf(err) != model.CodeUsage {
+		if _, err := c.Authorise(nil, "", nil); model.FaultOf(err).Code != model.CodeUsage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	source, err := Authorise(Credentials{}, Exchanger{})
+	source, err := Credentials{}.Authorise(nil, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestOfflineToken(t *testing.T) {
 		reply(w, 200, "[]")
 	})
 	offline := jwt(map[string]any{"typ": "Offline", "azp": "cloud-services"})
-	source, err := Authorise(Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}, Exchanger{Clock: f.clock})
+	source, err := Credentials{Token: spec.NewSecret(offline), SSOURL: s.URL}.Authorise(nil, "", f.clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestOfflineToken(t *testing.T) {
 func TestServiceAccount(t *testing.T) {
 	f, s := newFake(t), newSSO(t, 900)
 	f.json("GET /v2/clusters", 200, []any{})
-	source, err := Authorise(Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}, Exchanger{Clock: f.clock})
+	source, err := Credentials{ClientID: "robot", ClientSecret: spec.NewSecret("geheim"), SSOURL: s.URL}.Authorise(nil, "", f.clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestExchangeFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, s := newFake(t), newSSO(t, 900)
 			s.answer = test.answer
-			source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: s.URL}, Exchanger{Clock: f.clock})
+			source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: s.URL}.Authorise(nil, "", f.clock)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestTokenServiceAddress(t *testing.T) {
 		"unknown CA":     {secure.URL, "--ca-file", model.CodeFailure},
 		"plain to TLS":   {strings.Replace(secure.URL, "https:", "http:", 1), "check --sso-url", model.CodeFailure},
 	} {
-		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}, Exchanger{Clock: f.clock})
+		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: test.address}.Authorise(nil, "", f.clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,10 +250,10 @@ func TestTokenServiceAddress(t *testing.T) {
 func TestTraceHoldsNoSecret(t *testing.T) {
 	f := newFake(t)
 	f.on("GET /v2/events", with(200, "[]"))
-	var seen []Exchange
+	var seen []install.Call
 	p := f.plane(t, func(c *Config) {
 		c.Auth = transport.StaticToken(spec.NewSecret("verysecret"))
-		c.Trace = func(x Exchange) { seen = append(seen, x) }
+		c.Trace = func(x install.Call) { seen = append(seen, x) }
 	})
 	if _, err := p.Events(t.Context(), install.EventFilter{}, 0); err != nil {
 		t.Fatal(err)
@@ -289,11 +289,11 @@ func TestTokensGoToNoOtherOrigin(t *testing.T) {
 			}
 			http.Redirect(w, r, test.redirect, http.StatusTemporaryRedirect)
 		}
-		address, exchange := s.URL, Exchanger{Clock: f.clock}
+		address, client := s.URL, http.DefaultClient
 		if test.redirect == "" {
-			address, exchange.Client = secure.URL, secure.Client()
+			address, client = secure.URL, secure.Client()
 		}
-		source, err := Authorise(Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: address}, exchange)
+		source, err := Credentials{OfflineToken: spec.NewSecret("verysecret"), SSOURL: address}.Authorise(client, "", f.clock)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,13 +89,13 @@ func TestCancelledPreparation(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
+				return install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 			}
 			result, err := run()
-			if model.CodeOf(err) != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
-				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.CodeOf(err), result.Verdict, wire.installs, err)
+			if model.FaultOf(err).Code != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
+				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.FaultOf(err).Code, result.Verdict, wire.installs, err)
 			}
-			if next := model.NextOf(err); !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
 			if result.Observed.Cluster.State != model.ClusterReady {

@@ -57,7 +57,7 @@ func (d *dater) calls() int {
 }
 
 // skewedLab is a simulated service with machines, behind such a proxy.
-func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble string) (*dater, func(...install.Option) (install.Result, error)) {
+func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble string) (*dater, func(...install.Config) (install.Result, error)) {
 	t.Helper()
 	script, err := scenario.Parse("scenario.yaml", []byte("apiVersion: oaictl.io/v1alpha1\nkind: Scenario\nmetadata: {name: skewed}\nspec:\n  hosts:\n"+trouble))
 	if err != nil {
@@ -74,12 +74,12 @@ func skewedLab(t *testing.T, by time.Duration, cluster *spec.Cluster, trouble st
 		}
 	})
 	proxy, files := &dater{by: by, clock: fast}, &memoryFiles{}
-	return proxy, func(options ...install.Option) (install.Result, error) {
+	return proxy, func(options ...install.Config) (install.Result, error) {
 		plane, err := rest.New(rest.Config{URL: s.URL(), Clock: fast, HTTPClient: &http.Client{Transport: proxy}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		options = append([]install.Option{install.WithClock(fast), install.WithFiles(files)}, options...)
+		options = append([]install.Config{{Clock: fast, Files: files}}, options...)
 		return install.New(plane, options...).Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}})
 	}
 }
@@ -93,8 +93,8 @@ func TestPreparationsByAnotherClock(t *testing.T) {
 			proxy, run := skewedLab(t, by, loadExample(t, "compact"), "    - {match: {name: cp-1}, do: image-pull-failure, args: {image: ocp-release, for: 55m}}\n")
 			began := proxy.clock.Now()
 			for calls := 3; calls <= 6; calls += 3 { // the same command again has as many attempts
-				_, err := run(install.WithTimeouts(0, 5*time.Minute))
-				if model.CodeOf(err) != model.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
+				_, err := run(install.Config{Timeout: -1, UserTimeout: 5 * time.Minute})
+				if model.FaultOf(err).Code != model.CodeNeedsUser || !strings.Contains(err.Error(), "cannot prepare the installation: cp-1") || proxy.calls() != calls {
 					t.Fatalf("%d calls: %v", proxy.calls(), err)
 				}
 			}
@@ -121,11 +121,11 @@ func TestPatienceByAnotherClock(t *testing.T) {
 			proxy, run := skewedLab(t, by, cluster, "    - {match: {role: worker, index: 0}, do: never-boot}\n")
 			began := proxy.clock.Now()
 			var told []string
-			result, err := run(install.WithEvents(func(e model.Event) {
+			result, err := run(install.Config{Events: func(e model.Event) {
 				if e.Severity == model.SeverityWarning && strings.HasPrefix(e.Key, "host/") {
 					told = append(told, e.Message)
 				}
-			}))
+			}})
 			if err != nil || result.Verdict != model.VerdictInstalled || len(result.Plan.Missing) != 1 {
 				t.Fatalf("verdict %s, missing %q: %v", result.Verdict, result.Plan.Missing, err)
 			}

@@ -31,7 +31,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
+	client := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
 	if result, err := client.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "r"}}); err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("%s: %v", result.Verdict, err)
 	}
@@ -50,7 +50,7 @@ func TestDeleteOfLateBoundCluster(t *testing.T) {
 	if hosts, err := client.ListHosts(t.Context(), envs[0].ID); err != nil || len(hosts) != 1 || hosts[0].ClusterID != "" {
 		t.Errorf("the pool has %+v: %v", hosts, err)
 	}
-	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.CodeOf(err) != model.CodeNotFound {
+	if _, err := client.ClusterByNameOrID(t.Context(), found.Ref.ID); model.FaultOf(err).Code != model.CodeNotFound {
 		t.Errorf("the cluster: %v", err)
 	}
 }

@@ -121,7 +121,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 			var heard []string
 			trace := func(c *Config) {
 				c.Auth = transport.StaticToken(spec.NewSecret(token))
-				c.Trace = func(e Exchange) { heard = append(heard, fmt.Sprint(e)) }
+				c.Trace = func(e install.Call) { heard = append(heard, fmt.Sprint(e)) }
 			}
 			f := newFake(t)
 			f.on("GET /v2/clusters", with(401, body))
@@ -129,7 +129,7 @@ func TestTokensAreNotRepeated(t *testing.T) {
 			if failed == nil || len(heard) == 0 {
 				t.Fatalf("error %v, heard %v", failed, heard)
 			}
-			exchange, err := Authorise(Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}, Exchanger{Client: f.Client(), Clock: f.clock})
+			exchange, err := Credentials{OfflineToken: spec.NewSecret(token), SSOURL: f.URL + apiPath + "/v2/token"}.Authorise(f.Client(), "", f.clock)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -324,11 +324,11 @@ func otherCA(t *testing.T) []byte {
 func TestServiceURL(t *testing.T) {
 	for _, text := range []string{"", "api.example.com", "ftp://x", "https://", "https://user:geheim@x", "https://x:y"} {
 		_, err := New(Config{URL: text})
-		if err == nil || model.CodeOf(err) != model.CodeUsage || strings.Contains(err.Error(), "geheim") {
+		if err == nil || model.FaultOf(err).Code != model.CodeUsage || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); model.CodeOf(err) != model.CodeUsage {
+	if _, err := New(Config{URL: "https://x", CAFile: "/nowhere"}); model.FaultOf(err).Code != model.CodeUsage {
 		t.Error(err)
 	}
 }

@@ -167,7 +167,7 @@ func (p *Plane) beginEvents(ctx context.Context, w *watch) error {
 
 // withoutEvents goes on without an event log that may not be read.
 func (p *Plane) withoutEvents(w *watch, err error) error {
-	if model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err) {
+	if model.FaultOf(err).Code == model.CodeAuth || !transport.Permanent(err) {
 		return err
 	}
 	w.log.begun, w.log.silent = true, true
@@ -326,7 +326,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 			w.log.remember(inOrder(page.Events)...)
 		}
 	}
-	if err != nil && (model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err)) {
+	if err != nil && (model.FaultOf(err).Code == model.CodeAuth || !transport.Permanent(err)) {
 		return err
 	}
 	w.log.recalled = true

@@ -37,7 +37,7 @@ func Example_install() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	if err := installCluster(ctx, file, simulated.URL(), folder, passing); err != nil {
-		fmt.Println(err, model.NextOf(err))
+		fmt.Println(err, model.FaultOf(err).Next)
 	}
 	// Output: compact is installed
 }
@@ -53,10 +53,10 @@ func installCluster(ctx context.Context, file, serviceURL, folder string, passin
 	if err != nil {
 		return err
 	}
-	client := install.New(service, install.WithFiles(install.NewFiles(folder)), install.WithClock(passing),
-		install.WithEvents(func(e model.Event) { fmt.Fprintln(os.Stderr, e.Message) }))
+	client := install.New(service, install.Config{Files: install.Directory(folder), Clock: passing,
+		Events: func(e model.Event) { fmt.Fprintln(os.Stderr, e.Message) }})
 	if _, err := client.Run(ctx, &model.Desired{Spec: cluster}); err != nil {
-		return err // why it is not installed: see model.CodeOf and model.NextOf
+		return err // why it is not installed: see model.FaultOf
 	}
 	fmt.Println(cluster.Metadata.Name, "is installed")
 	return nil

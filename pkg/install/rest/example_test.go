@@ -16,7 +16,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	auth, err := rest.Authorise(rest.Credentials{OfflineToken: spec.NewSecret("…")}, rest.Exchanger{Client: client})
+	auth, err := rest.Credentials{OfflineToken: spec.NewSecret("…")}.Authorise(client, "", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -44,7 +44,7 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 				}
 				c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 				c.Spec.BaseDomain = "example.com"
-				client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0), install.WithEvents(report))
+				client := install.New(w.plane(t), install.Config{Clock: w.clock, Timeout: 2 * time.Hour, UserTimeout: -1, Events: report})
 				_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
 				after := w.clock.Now().Sub(began)
 				if len(warnings) != 1 || !strings.Contains(warnings[0], w.URL) || !strings.Contains(warnings[0], test.want) ||
@@ -52,20 +52,20 @@ func TestForeignAnswersWithinARun(t *testing.T) {
 					t.Errorf("told: %q", warnings)
 				}
 				if brief {
-					if !again || model.CodeOf(err) != model.CodeTimeout {
+					if !again || model.FaultOf(err).Code != model.CodeTimeout {
 						t.Errorf("it answers again: %v, and the run ends after %s with %v", again, after, err)
 					}
 					return
 				}
-				if model.CodeOf(err) != model.CodeFailure || after < 10*time.Minute || after > 40*time.Minute {
-					t.Errorf("ends with %d after %s", model.CodeOf(err), after)
+				if model.FaultOf(err).Code != model.CodeFailure || after < 10*time.Minute || after > 40*time.Minute {
+					t.Errorf("ends with %d after %s", model.FaultOf(err).Code, after)
 				}
 				for _, want := range []string{w.URL, test.want, "the installation goes on without oaictl"} {
 					if err == nil || !strings.Contains(err.Error(), want) {
 						t.Errorf("%v lacks %q", err, want)
 					}
 				}
-				next := model.NextOf(err).String()
+				next := model.FaultOf(err).Next.String()
 				if !strings.Contains(next, "--service-url "+w.URL) || !strings.Contains(next, "run the same command again") {
 					t.Errorf("next: %s", next)
 				}
@@ -93,9 +93,9 @@ func TestForeignAnswersAfterSilence(t *testing.T) {
 	})
 	c := &spec.Cluster{Metadata: spec.Metadata{Name: "lab"}}
 	c.Spec.BaseDomain = "example.com"
-	client := install.New(w.plane(t), install.WithClock(w.clock), install.WithTimeouts(2*time.Hour, 0))
+	client := install.New(w.plane(t), install.Config{Clock: w.clock, Timeout: 2 * time.Hour, UserTimeout: -1})
 	_, err := client.Run(t.Context(), &model.Desired{Spec: c, Options: model.Options{Run: "r1"}})
-	if after := w.clock.Now().Sub(began); model.CodeOf(err) != model.CodeTimeout || after < 2*time.Hour {
+	if after := w.clock.Now().Sub(began); model.FaultOf(err).Code != model.CodeTimeout || after < 2*time.Hour {
 		t.Errorf("the run ends with %v after %s", err, after)
 	}
 }

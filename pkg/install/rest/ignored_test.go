@@ -34,7 +34,7 @@ func TestIgnoredValidationsConverge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := install.New(plane, install.WithClock(fast), install.WithFiles(files)).Run(t.Context(), &model.Desired{Spec: cluster})
+		result, err := install.New(plane, install.Config{Clock: fast, Files: files}).Run(t.Context(), &model.Desired{Spec: cluster})
 		if err != nil || result.Verdict != model.VerdictInstalled {
 			t.Fatalf("run %d: verdict %q, error %v", run, result.Verdict, err)
 		}

@@ -70,9 +70,9 @@ func addToImported(t *testing.T, options model.Options) {
 	}
 	count.take()
 	desired := &model.Desired{Spec: cluster, Options: options}
-	result, err := install.New(plane(), install.WithClock(clock), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
+	result, err := install.New(plane(), install.Config{Clock: clock, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 	if err != nil {
-		t.Fatalf("%v (next: %s)", err, model.NextOf(err))
+		t.Fatalf("%v (next: %s)", err, model.FaultOf(err).Next)
 	}
 	slices.Sort(result.Plan.Added)
 	if result.Verdict != model.VerdictInstalled || strings.Join(result.Plan.Added, " ") != "w-0 w-1" {
@@ -92,7 +92,7 @@ func addToImported(t *testing.T, options model.Options) {
 		t.Errorf("clusters %+v: %v", found, err)
 	}
 	count.take()
-	if _, err := install.New(plane(), install.WithClock(clock)).Run(t.Context(), desired); err != nil {
+	if _, err := install.New(plane(), install.Config{Clock: clock}).Run(t.Context(), desired); err != nil {
 		t.Fatal(err)
 	}
 	if _, writes, _ := count.take(); len(writes) > 0 {

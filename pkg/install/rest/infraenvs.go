@@ -135,7 +135,7 @@ func (p *Plane) dateImages(ctx context.Context, w *watch) error {
 		}
 		filter := install.EventFilter{InfraEnvID: env.ID, Message: imageUpdatedText, Newest: true, Limit: 1}
 		page, err := p.Events(ctx, filter, 0)
-		if err != nil && (model.CodeOf(err) == model.CodeAuth || !transport.Permanent(err)) {
+		if err != nil && (model.FaultOf(err).Code == model.CodeAuth || !transport.Permanent(err)) {
 			return err
 		}
 		date := imageDate{updated: env.Image.Created}

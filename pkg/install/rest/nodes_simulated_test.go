@@ -41,9 +41,9 @@ func TestAddNodesOfAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := install.New(plane, install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
+		result, err := install.New(plane, install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.FaultOf(err).Next)
 		}
 		return result
 	}

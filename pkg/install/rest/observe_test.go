@@ -464,8 +464,8 @@ func TestAnswersWithoutACluster(t *testing.T) {
 			w := newWorld(t, 0)
 			w.on("GET /v2/clusters/"+clusterID, with(200, answer))
 			_, err := w.plane(t).Observe(t.Context(), lab(), nil)
-			if err == nil || !strings.HasPrefix(err.Error(), "read cluster "+clusterID+": ") || !strings.Contains(err.Error(), want) || model.NextOf(err) == "" {
-				t.Errorf("%v (next: %q), want %q", err, model.NextOf(err), want)
+			if err == nil || !strings.HasPrefix(err.Error(), "read cluster "+clusterID+": ") || !strings.Contains(err.Error(), want) || model.FaultOf(err).Next == "" {
+				t.Errorf("%v (next: %q), want %q", err, model.FaultOf(err).Next, want)
 			}
 		})
 	}
@@ -571,7 +571,7 @@ func TestStale(t *testing.T) {
 	}
 	w.answers = map[string]http.HandlerFunc{"GET /v2/events": with(401, "")}
 	_ = w.clock.Sleep(t.Context(), 10*time.Second)
-	if _, err := p.Observe(t.Context(), lab(), nil); model.CodeOf(err) != model.CodeAuth {
+	if _, err := p.Observe(t.Context(), lab(), nil); model.FaultOf(err).Code != model.CodeAuth {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -33,7 +33,7 @@ func TestInfraEnvOverridesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	desired := &model.Desired{Spec: cluster}
-	result, err := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{})).Run(t.Context(), desired)
+	result, err := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}}).Run(t.Context(), desired)
 	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)
 	}

@@ -16,7 +16,7 @@ func TestPullSecretOfOneInfraEnv(t *testing.T) {
 	w.on("PATCH /v2/infra-envs/"+infraEnvID, with(201, "{}"))
 	p, d := w.plane(t), desired(t)
 	d.Spec.Spec.Hosts = append(d.Spec.Spec.Hosts,
-		spec.Host{Name: "own", Match: spec.Match{InfraEnv: "own-env"}, Discovery: &spec.HostDiscovery{PullSecret: spec.SourceOf(spec.NewSecret("its own"))}},
+		spec.Host{Name: "own", Match: spec.Match{InfraEnv: "own-env"}, Discovery: &spec.HostDiscovery{PullSecret: spec.NewSecret("its own").Source()}},
 		spec.Host{Name: "plain", Match: spec.Match{InfraEnv: "plain-env"}, Discovery: &spec.HostDiscovery{KernelArgs: []string{"a"}}})
 	for env, want := range map[string]string{"lab": d.Spec.PullSecret().Reveal(), "plain-env": d.Spec.PullSecret().Reveal(), "own-env": "its own"} {
 		for _, action := range []model.Action{

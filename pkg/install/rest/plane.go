@@ -19,7 +19,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -43,8 +42,8 @@ type Config struct {
 	// if nil. Its Wall is how much real time a duration takes: what network deadlines are
 	// made of.
 	Clock     install.Clock
-	UserAgent string         // sent with every request
-	Trace     func(Exchange) // called with every exchange, which holds no secret
+	UserAgent string             // sent with every request
+	Trace     func(install.Call) // called with every exchange, which holds no secret
 	// PollsPerMinute and PollBurst bound what observing costs: so many
 	// requests a minute of the service's time, and so many more while things
 	// happen. Zero: 12 and 100.
@@ -77,7 +76,7 @@ func New(config Config) (*Plane, error) {
 	tables := objects.NewTables()
 	var trace func(transport.Exchange)
 	if config.Trace != nil {
-		trace = func(e transport.Exchange) { config.Trace(Exchange(e)) }
+		trace = func(e transport.Exchange) { config.Trace(install.Call(e)) }
 	}
 	conn, err := transport.Connect(transport.Options{
 		URL: config.URL, Client: config.HTTPClient, CAFile: config.CAFile, Insecure: config.Insecure,
@@ -97,17 +96,6 @@ func (p *Plane) over(conn *transport.Connection) *Plane { return &Plane{shared: 
 
 // URL is the service's address, without what may be secret in it.
 func (p *Plane) URL() string { return p.conn.URL() }
-
-// Exchange is one request and its answer, for a debug log. It holds no secret: no body, no header, and the URL without
-// tokens.
-type Exchange struct {
-	Method   string
-	URL      string
-	Status   int // 0: there was no answer
-	Duration time.Duration
-	Attempt  int // 1 for the first
-	Error    string
-}
 
 // TokenSource authorises requests.
 type TokenSource interface {
@@ -132,19 +120,12 @@ type Credentials struct {
 	SSOURL string
 }
 
-// Exchanger is what is needed to exchange tokens.
-type Exchanger struct {
-	// Client verifies certificates: what is sent is worth more than the service. http.DefaultClient if nil. Its redirect
-	// policy is replaced: a token goes to no other origin.
-	Client *http.Client
-	Clock  install.Clock // the machine's own if nil
-	CAFile string        // the file that Client trusts, for errors
-}
-
-// Authorise makes a token source of what the user gave. The clock and the
-// client of exchange are used where tokens have to be exchanged.
-func Authorise(c Credentials, exchange Exchanger) (TokenSource, error) {
-	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: exchange.Client, Clock: clock.Of(exchange.Clock), CAFile: exchange.CAFile})
+// Authorise makes a token source of what the user gave. The rest is for credentials that have to be exchanged for a token:
+// the client verifies certificates, since what is sent is worth more than the service; nil is http.DefaultClient. Its
+// redirect policy is replaced: a token goes to no other origin. caFile is the file that it trusts, for errors. A clock that
+// is nil is the machine's own.
+func (c Credentials) Authorise(client *http.Client, caFile string, now install.Clock) (TokenSource, error) {
+	return transport.Authorise(transport.Credentials(c), transport.Exchanger{Client: client, Clock: clock.Of(now), CAFile: caFile})
 }
 
 // HTTPClient is a client that trusts the system's certificates and those of caFile (PEM, "" for none), or every

@@ -30,7 +30,7 @@ func TestPool(t *testing.T) {
 		reply(out, 200, "{}")
 	})
 	w.took()
-	err := p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.HostScope("cp-0")})
+	err := p.Act(t.Context(), desired(t), model.Action{Kind: model.BindHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "cp-0", Scope: model.ScopeHost.Of("cp-0")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestReturnHost(t *testing.T) {
 	w := newWorld(t, 0)
 	unbind := "/v2/infra-envs/" + infraEnvID + "/hosts/" + hostID(0) + "/actions/unbind"
 	w.on("POST "+unbind, func(out http.ResponseWriter, _ *http.Request) { reply(out, 200, "{}") })
-	err := w.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.ReturnHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "w-0", Scope: model.NodeScope("w-0")})
+	err := w.plane(t).Act(t.Context(), desired(t), model.Action{Kind: model.ReturnHost, Target: hostID(0), InfraEnv: infraEnvID, Name: "w-0", Scope: model.ScopeNode.Of("w-0")})
 	if calls := w.took(); err != nil || len(calls) != 1 || !strings.HasSuffix(calls[0].path, unbind) {
 		t.Errorf("%v: %v", calls, err)
 	}

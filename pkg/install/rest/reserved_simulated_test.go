@@ -55,9 +55,9 @@ func TestInstallWithAReservedHost(t *testing.T) {
 	run := func(desired *model.Desired) (install.Result, []string) {
 		t.Helper()
 		wire.take()
-		result, err := install.New(newPlane(), install.WithClock(fast), install.WithTimeouts(4*time.Hour, time.Hour)).Run(t.Context(), desired)
+		result, err := install.New(newPlane(), install.Config{Clock: fast, Timeout: 4 * time.Hour, UserTimeout: time.Hour}).Run(t.Context(), desired)
 		if err != nil || result.Verdict != model.VerdictInstalled {
-			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.NextOf(err))
+			t.Fatalf("verdict %s, %v (next: %s)", result.Verdict, err, model.FaultOf(err).Next)
 		}
 		_, writes, _ := wire.take()
 		for _, write := range writes {

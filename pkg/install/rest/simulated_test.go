@@ -115,11 +115,11 @@ func TestInstallOnTheSimulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				installer := install.New(plane, install.WithClock(fast), install.WithFiles(files), install.WithEvents(func(e model.Event) {
+				installer := install.New(plane, install.Config{Clock: fast, Files: files, Events: func(e model.Event) {
 					if e.Type == model.EventAction || e.Type == model.EventWarning || e.Type == model.EventRun {
 						t.Logf("%s %s %s %s: %s", e.Time.Format("15:04:05"), e.Type, e.Key, e.State, e.Message)
 					}
-				}))
+				}})
 				return installer.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: mark}})
 			}
 			began := fast.Now()

@@ -79,7 +79,7 @@ func TestManyStaticNetworks(t *testing.T) {
 	if err != nil || len(planned) < 2 {
 		t.Fatalf("%d InfraEnvs are planned: %v", len(planned), err)
 	}
-	installer := install.New(plane, install.WithClock(wall))
+	installer := install.New(plane, install.Config{Clock: wall})
 	result, err := installer.Detach(t.Context(), desired)
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func TestInstallInBadWeather(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	installer := install.New(plane, install.WithClock(fast), install.WithFiles(&memoryFiles{}))
+	installer := install.New(plane, install.Config{Clock: fast, Files: &memoryFiles{}})
 	result, err := installer.Run(t.Context(), &model.Desired{Spec: cluster, Options: model.Options{Run: "bad-weather"}})
 	if err != nil || result.Verdict != model.VerdictInstalled {
 		t.Fatalf("verdict %q, error %v", result.Verdict, err)

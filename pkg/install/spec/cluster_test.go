@@ -111,7 +111,7 @@ func TestTwoNodesWithFencing(t *testing.T) {
 // A cluster that is made in Go goes through the same checks, without places.
 func TestResolve(t *testing.T) {
 	c := &Cluster{APIVersion: APIVersion, Kind: Kind, Metadata: Metadata{Name: "lab"}, Spec: ClusterSpec{
-		OpenShift: OpenShift{Version: "4.20"}, BaseDomain: "example.com", PullSecret: SourceOf(NewSecret(goodPullSecret)),
+		OpenShift: OpenShift{Version: "4.20"}, BaseDomain: "example.com", PullSecret: NewSecret(goodPullSecret).Source(),
 		Hosts: []Host{{Name: "cp-0", Match: Match{Serial: "1"}, BMC: &BMC{Address: "10.0.0.1", Credentials: CredentialsOf("root", NewSecret("hunter2"))}}},
 	}}
 	if err := c.Resolve(t.Context(), ".", Env{}); err != nil {

@@ -8,14 +8,14 @@ import (
 // An InfraEnv that serves one host has what that says of it, and else what the cluster says.
 func TestForInfraEnv(t *testing.T) {
 	c := &Cluster{Spec: ClusterSpec{
-		PullSecret: SourceOf(NewSecret("shared")), SSHKeys: []PublicSource{{Inline: "ssh-ed25519 AAAA shared", content: "ssh-ed25519 AAAA shared"}},
+		PullSecret: NewSecret("shared").Source(), SSHKeys: []PublicSource{{Inline: "ssh-ed25519 AAAA shared", content: "ssh-ed25519 AAAA shared"}},
 		Proxy: Proxy{HTTP: "http://shared:3128"}, Registry: Registry{TrustBundle: &PublicSource{content: "shared"}}, Boot: Boot{Image: ImageFull},
 		Network:   Network{Defaults: NetworkDefaults{NTP: []string{"shared"}}},
 		Discovery: Discovery{KernelArgs: []string{"shared=1"}, OSVersion: "4.20", NetworkDelay: Duration(time.Second)},
 		Hosts: []Host{
 			{Name: "plain", Match: Match{InfraEnv: "plain-env"}},
 			{Name: "own", Match: Match{InfraEnv: "own-env"}, Discovery: &HostDiscovery{
-				PullSecret: SourceOf(NewSecret("own")), SSHKeys: []PublicSource{}, Proxy: &Proxy{}, NTP: []string{"own"}, KernelArgs: []string{},
+				PullSecret: NewSecret("own").Source(), SSHKeys: []PublicSource{}, Proxy: &Proxy{}, NTP: []string{"own"}, KernelArgs: []string{},
 				TrustBundle: &PublicSource{content: "own"}, OSVersion: "4.21", Image: ImageMinimal, NetworkDelay: Duration(time.Minute),
 				Ignition: &Document{content: "{}"},
 			}},

@@ -7,10 +7,10 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
 
-// Controller reads the address of a BMC, and the system that is named beside it: the scheme, host and port of the BMC, and
-// the id of the system, "" for the only one. It is the same for all spellings of the address.
-func Controller(address, system string) (endpoint, id string) {
-	c := values.ControllerOf(address, system)
+// Controller is the scheme, host and port of a BMC, and the id of the system, "" for the only one. It is the same for all
+// spellings of the address.
+func (b *BMC) Controller() (endpoint, id string) {
+	c := values.ControllerOf(b.Address, b.System)
 	return c.Endpoint, c.System
 }
 

@@ -358,19 +358,20 @@ func TestNodesOfWords(t *testing.T) {
 	}
 }
 
-func TestParseTaint(t *testing.T) {
+func TestTaintSet(t *testing.T) {
 	for text, want := range map[string]Taint{
 		"a=b:NoSchedule": {"a", "b", "NoSchedule"}, "example.com/a:NoExecute": {"example.com/a", "", "NoExecute"}, "a=:X": {"a", "", "X"},
 		"a": {}, "a=b": {}, ":NoSchedule": {}, "a:": {}, "": {},
 	} {
-		got, err := ParseTaint(text)
+		var got Taint
+		err := got.Set(text)
 		if got != want || (err == nil) != (want != Taint{}) {
 			t.Errorf("%q is %+v, %v", text, got, err)
 		}
 	}
 }
 
-func TestParseDisk(t *testing.T) {
+func TestDiskHintsSet(t *testing.T) {
 	yes, no := true, false
 	for text, want := range map[string]DiskHints{
 		"/dev/sda":                  {DeviceName: "/dev/sda"},
@@ -379,7 +380,8 @@ func TestParseDisk(t *testing.T) {
 		"rotational=true, hctl=0:0": {Rotational: &yes, HCTL: "0:0"},
 		"model=INTEL SSD,minSizeGigabytes=200,rotational=false": {Model: "INTEL SSD", MinSizeGigabytes: 200, Rotational: &no},
 	} {
-		got, err := ParseDisk(text)
+		var got DiskHints
+		err := got.Set(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
 		}
@@ -392,7 +394,7 @@ func TestParseDisk(t *testing.T) {
 		"rotational=2":           "is neither true nor false",
 		"model=a,model=b":        "the hint model stands here twice",
 	} {
-		if _, err := ParseDisk(text); err == nil || !strings.Contains(err.Error(), want) {
+		if err := new(DiskHints).Set(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

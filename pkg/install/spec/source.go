@@ -46,8 +46,8 @@ type SecretRef struct {
 	Key string `yaml:"key,omitempty"`
 }
 
-// SourceOf is a source for a secret that a program already has.
-func SourceOf(secret Secret) Source { return Source{content: secret, given: true} }
+// Source is a source for a secret that a program already has.
+func (s Secret) Source() Source { return Source{content: s, given: true} }
 
 // Secret is what was read: nothing before the cluster is loaded, and for a secretRef.
 func (s *Source) Secret() Secret {
@@ -128,7 +128,7 @@ type Credentials struct {
 
 // CredentialsOf are credentials that a program already has.
 func CredentialsOf(user string, password Secret) Credentials {
-	source := SourceOf(password)
+	source := password.Source()
 	return Credentials{Username: user, Password: &source, user: user, password: password}
 }
 

@@ -8,43 +8,46 @@ import (
 	"strings"
 )
 
-// ParseTaint reads a taint as kubectl writes it: KEY=VALUE:EFFECT, or KEY:EFFECT. What it
+// Set reads a taint as kubectl writes it: KEY=VALUE:EFFECT, or KEY:EFFECT. What it
 // takes for the parts is checked with the host that gets the taint.
-func ParseTaint(text string) (Taint, error) {
+func (t *Taint) Set(text string) error {
 	rest, effect, found := strings.Cut(text, ":")
 	key, value, _ := strings.Cut(rest, "=")
 	if !found || key == "" || effect == "" {
-		return Taint{}, fmt.Errorf("%q is not a taint; write KEY=VALUE:EFFECT, such as example.com/disks=many:NoSchedule", text)
+		return fmt.Errorf("%q is not a taint; write KEY=VALUE:EFFECT, such as example.com/disks=many:NoSchedule", text)
 	}
-	return Taint{Key: key, Value: value, Effect: TaintEffect(effect)}, nil
+	*t = Taint{Key: key, Value: value, Effect: TaintEffect(effect)}
+	return nil
 }
 
-// ParseDisk reads which disk is installed on: the path of a device, or what it has to be
+// Set reads which disk is installed on: the path of a device, or what it has to be
 // like, by the fields of disk.hints: wwn=0x5000c500a0b1c2d3, or
 // rotational=false,minSizeGigabytes=200. What it takes for them is checked with the host.
-func ParseDisk(text string) (DiskHints, error) {
+func (h *DiskHints) Set(text string) error {
 	if strings.HasPrefix(text, "/") {
-		return DiskHints{DeviceName: text}, nil
+		*h = DiskHints{DeviceName: text}
+		return nil
 	}
 	var hints DiskHints
 	into := reflect.ValueOf(&hints).Elem()
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
 		if !found || value == "" {
-			return DiskHints{}, fmt.Errorf("%q is neither a device nor a hint; write /dev/NAME, or HINT=VALUE, such as wwn=0x5000c500a0b1c2d3", part)
+			return fmt.Errorf("%q is neither a device nor a hint; write /dev/NAME, or HINT=VALUE, such as wwn=0x5000c500a0b1c2d3", part)
 		}
 		field, _, known := fieldByKey(into, name)
 		if !known {
-			return DiskHints{}, fmt.Errorf("there is no hint %q for a disk; %s", name, didYouMean(name, into.Type(), ""))
+			return fmt.Errorf("there is no hint %q for a disk; %s", name, didYouMean(name, into.Type(), ""))
 		}
 		if !field.IsZero() {
-			return DiskHints{}, fmt.Errorf("the hint %s stands here twice", name)
+			return fmt.Errorf("the hint %s stands here twice", name)
 		}
 		if err := setText(field, value); err != nil {
-			return DiskHints{}, fmt.Errorf("%s=%s: %w", name, value, err)
+			return fmt.Errorf("%s=%s: %w", name, value, err)
 		}
 	}
-	return hints, nil
+	*h = hints
+	return nil
 }
 
 // setText sets a text, a number, or a truth value behind a pointer.

@@ -66,7 +66,7 @@ func TestFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := test.state.Decide(&test.want)
 			err := d.Fault("lab")
-			if test.code == 0 && err != nil || test.code != 0 && (err == nil || model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says)) {
+			if test.code == 0 && err != nil || test.code != 0 && (err == nil || model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says)) {
 				t.Errorf("it is %v", err)
 			}
 			if err != nil && (strings.Contains(err.Error(), "spec.") || strings.Contains(err.Error(), "distributionVersion")) {

@@ -45,7 +45,7 @@ func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 
 // scopes are those of the plan that the AgentMachine's reconciler acts on.
 func (s *scope) scopes() []model.Scope {
-	return []model.Scope{model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+	return []model.Scope{model.ScopeHost.Of(s.machine.Name), model.ScopeNode.Of(s.machine.Name)}
 }
 
 // isOurs reports whether a host is bound to the machine's cluster, as far as it is known which that is.
@@ -101,7 +101,7 @@ func (s *scope) showPlan() {
 	}
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
-		if b.Scope != model.NodeScope(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
+		if b.Scope != model.ScopeNode.Of(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
 			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
 		}
 	}

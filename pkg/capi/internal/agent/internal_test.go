@@ -143,8 +143,8 @@ func shown(plan model.Plan) *scope {
 // before.
 func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 	s := shown(model.Plan{Blockers: []model.Blocker{
-		{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m --allow-address m=192.0.2.9}"},
-		{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"},
+		{Scope: model.ScopeNode.Of("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m --allow-address m=192.0.2.9}"},
+		{Scope: model.ScopeNode.Of("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"},
 	}})
 	s.show()
 	s.summarize()
@@ -154,7 +154,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 			t.Errorf("%s is %s: %s", kind, c.Status, c.Message)
 		}
 	}
-	s = shown(model.Plan{Waits: []model.Wait{{Scope: model.NodeScope("m"), Who: model.WhoUser, For: "somebody to approve", Next: "{approve m}"}}})
+	s = shown(model.Plan{Waits: []model.Wait{{Scope: model.ScopeNode.Of("m"), Who: model.WhoUser, For: "somebody to approve", Next: "{approve m}"}}})
 	s.show()
 	if c := conditions.Get(s.object, agentv1.CertificateRequestPendingCondition); c.Message != "waiting for somebody to approve: oaictl approve m" {
 		t.Errorf("%+v", c)

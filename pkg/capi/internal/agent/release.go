@@ -88,7 +88,7 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, fmt.Sprintf(
 				"waiting for Cluster API to find the node %s, and to drain it; to give the host back undrained: kubectl -n %s annotate machine %s %s-",
 				s.seenNode().Name, s.machine.Namespace, s.machine.Name, agentv1.PreDrainHookAnnotation))
-			_, _, err := s.Installations.Act(ctx, s.key, model.NodeScope(s.machine.Name)) // it is found by the provider id
+			_, _, err := s.Installations.Act(ctx, s.key, model.ScopeNode.Of(s.machine.Name)) // it is found by the provider id
 			if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 				err = nil
 			}
@@ -374,10 +374,10 @@ func (s *scope) returnHost(ctx context.Context) error {
 		name = s.machine.Name
 	}
 	action := model.Action{
-		Key: string(model.HostScope(name)) + "/return", Scope: model.HostScope(name), Kind: model.ReturnHost, Name: name, Target: s.host.Name,
+		Key: string(model.ScopeHost.Of(name)) + "/return", Scope: model.ScopeHost.Of(name), Kind: model.ReturnHost, Name: name, Target: s.host.Name,
 		InfraEnv: s.infraEnvID(), Reason: "its Machine is being deleted", Destructive: true,
 	}
-	if err := service.Act(ctx, s.desired(), action); err != nil && model.CodeOf(err) != model.CodeNotFound {
+	if err := service.Act(ctx, s.desired(), action); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 		return fmt.Errorf("give the host of AgentMachine %s back: %w", s.object.Name, err)
 	}
 	s.Installations.Changed(s.key)

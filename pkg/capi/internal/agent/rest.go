@@ -88,7 +88,7 @@ func (p *ServicePool) opened(ctx context.Context, service install.Backend, names
 
 func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]pool.Host, error) {
 	list, err := service.ListHosts(ctx, infraEnv)
-	if err != nil && model.CodeOf(err) != model.CodeNotFound { // a pool that is gone has no hosts
+	if err != nil && model.FaultOf(err).Code != model.CodeNotFound { // a pool that is gone has no hosts
 		return nil, fmt.Errorf("list the hosts of InfraEnv %s: %w", infraEnv, err)
 	}
 	hosts := make([]pool.Host, 0, len(list))

@@ -165,7 +165,7 @@ func (p *pooled) approve(ctx context.Context, t *testing.T) {
 // test's end.
 func (p *pooled) drive(ctx context.Context, key clusterloop.Key) {
 	for p.time.Sleep(ctx, 10*time.Second) == nil {
-		_, _, _ = p.sets[0].Act(ctx, key, model.ScopeCluster, model.InfraEnvScope("pool")) // it shows by how far it gets
+		_, _, _ = p.sets[0].Act(ctx, key, model.ScopeCluster, model.ScopeInfraEnv.Of("pool")) // it shows by how far it gets
 	}
 }
 

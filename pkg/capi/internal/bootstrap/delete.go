@@ -78,18 +78,18 @@ func (s *scope) letGo(ctx context.Context) error {
 // deleteInfraEnv deletes an InfraEnv with its hosts.
 func deleteInfraEnv(ctx context.Context, service install.Backend, id string) error {
 	hosts, err := service.ListHosts(ctx, id)
-	if model.CodeOf(err) == model.CodeNotFound {
+	if model.FaultOf(err).Code == model.CodeNotFound {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("list the hosts of InfraEnv %s: %w", id, err)
 	}
 	for i := range hosts {
-		if err := service.DeleteHost(ctx, id, hosts[i].ID, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+		if err := service.DeleteHost(ctx, id, hosts[i].ID, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 			return fmt.Errorf("delete the record of host %s: %w", hosts[i].ID, err)
 		}
 	}
-	if err := service.DeleteInfraEnv(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+	if err := service.DeleteInfraEnv(ctx, id, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 		return fmt.Errorf("delete InfraEnv %s: %w", id, err)
 	}
 	return nil

@@ -40,7 +40,7 @@ func (s *scope) showHost(acted error) {
 	s.config.Status.AgentRef = messages.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
-		if b.Scope != model.NodeScope(s.machine.Name) && (b.Scope.Host() == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
+		if b.Scope != model.ScopeNode.Of(s.machine.Name) && (b.Scope.Host() == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
 			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
 		}
 	}
@@ -151,7 +151,7 @@ func (s *scope) showInfraEnv(acted error) {
 // it can.
 func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message string, passes bool) {
 	for _, b := range s.view.Plan.Blockers {
-		if b.Scope == model.InfraEnvScope(s.config.Name) {
+		if b.Scope == model.ScopeInfraEnv.Of(s.config.Name) {
 			return bootstrapv1.InfraEnvFailedReason, messages.Sentence(b.Message, b.Remedy), false
 		}
 	}

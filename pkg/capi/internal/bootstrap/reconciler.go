@@ -202,7 +202,7 @@ func (s *scope) scopes() []model.Scope {
 	if s.way == machines.Pool {
 		return nil
 	}
-	return []model.Scope{model.InfraEnvScope(s.config.Name), model.HostScope(s.machine.Name), model.NodeScope(s.machine.Name)}
+	return []model.Scope{model.ScopeInfraEnv.Of(s.config.Name), model.ScopeHost.Of(s.machine.Name), model.ScopeNode.Of(s.machine.Name)}
 }
 
 // noView says why there is no installation to look at. What the service answers is tried again; what

@@ -40,8 +40,8 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 			t.Errorf("%s is %+v; want %s %q", kind, c, status, message)
 		}
 	}
-	request := model.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m}"}
-	other := model.Blocker{Scope: model.NodeScope("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"}
+	request := model.Blocker{Scope: model.ScopeNode.Of("m"), Hosts: []string{"m"}, Reason: "CertificateRequestPending", Message: "somebody has to say", Remedy: "{approve m}"}
+	other := model.Blocker{Scope: model.ScopeNode.Of("other"), Hosts: []string{"other"}, Reason: "CertificateRequestPending", Message: "of another machine"}
 	if c := show(other); c != nil || len(recorder.Events) > 0 {
 		t.Errorf("without a request: %+v, and %d events", c, len(recorder.Events))
 	}
@@ -59,7 +59,7 @@ func TestRequestsThatWaitForAPersonAreShown(t *testing.T) {
 		t.Error("it is not told once on the config and once on the Machine")
 	}
 
-	show(model.Blocker{Scope: model.NodeScope("m"), Hosts: []string{"m"}, Reason: "NodeNotReady", Message: "the node is not well"})
+	show(model.Blocker{Scope: model.ScopeNode.Of("m"), Hosts: []string{"m"}, Reason: "NodeNotReady", Message: "the node is not well"})
 	is(bootstrapv1.CertificateRequestPendingCondition, metav1.ConditionFalse, "")
 	is(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, "the node is not well")
 }

@@ -178,10 +178,10 @@ func (s *Set) get(cluster Key) (*installation, error) {
 			set: s, key: cluster, service: service, looking: newLock(),
 			told: map[model.Scope]uint64{}, acting: map[model.Scope]lock{}, leftOut: map[string]leftOut{},
 		}
-		options := []install.Option{install.WithClock(s.config.Clock), install.WithTimeouts(0, 0)}
+		options := []install.Config{{Clock: s.config.Clock, Timeout: -1, UserTimeout: -1}}
 		if s.config.Nodes != nil {
 			if i.nodes = s.config.Nodes(cluster); i.nodes != nil {
-				options = append(options, install.WithNodes(i.nodes))
+				options = append(options, install.Config{Nodes: i.nodes})
 			}
 		}
 		i.loop = install.New(service, options...).NewLoop()

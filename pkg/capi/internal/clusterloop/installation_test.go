@@ -172,14 +172,14 @@ var lab = Key{Namespace: "ns", Name: "lab"}
 func TestScopesOnly(t *testing.T) {
 	s := &service{}
 	set := newSet(t, s, nil)
-	view, done, err := set.Act(t.Context(), lab, model.InfraEnvScope("cp-1"), model.HostScope("cp-1"))
+	view, done, err := set.Act(t.Context(), lab, model.ScopeInfraEnv.Of("cp-1"), model.ScopeHost.Of("cp-1"))
 	if err != nil || len(done) > 0 || view.Observed.Cluster != nil {
 		t.Fatalf("%v, %v", done, err)
 	}
 	if _, done, err = set.Act(t.Context(), lab, model.ScopeCluster); err != nil || len(done) != 1 {
 		t.Fatalf("%v, %v", done, err)
 	}
-	if view, done, err = set.Act(t.Context(), lab, model.InfraEnvScope("cp-1")); err != nil || len(done) != 1 || view.InfraEnv("cp-1") == nil {
+	if view, done, err = set.Act(t.Context(), lab, model.ScopeInfraEnv.Of("cp-1")); err != nil || len(done) != 1 || view.InfraEnv("cp-1") == nil {
 		t.Fatalf("%v, %v", done, err)
 	}
 	if got := fmt.Sprint(s.kinds()); got != "[RegisterCluster RegisterInfraEnv]" || s.envs[0].Name != "cp-1" {
@@ -195,7 +195,7 @@ func TestActsOnce(t *testing.T) {
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
 		for range 3 {
 			running.Go(func() {
-				if _, _, err := set.Act(t.Context(), lab, model.InfraEnvScope(name)); err != nil {
+				if _, _, err := set.Act(t.Context(), lab, model.ScopeInfraEnv.Of(name)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -206,7 +206,7 @@ func TestActsOnce(t *testing.T) {
 	}
 	running.Wait()
 	for _, name := range []string{"cp-0", "cp-1", "cp-2"} {
-		if _, _, err := set.Act(t.Context(), lab, model.InfraEnvScope(name)); err != nil {
+		if _, _, err := set.Act(t.Context(), lab, model.ScopeInfraEnv.Of(name)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -346,7 +346,7 @@ func TestTimesOfNodesWakeNobody(t *testing.T) {
 	if later := marks(true, at.Add(time.Microsecond)); !maps.Equal(first, later) {
 		t.Errorf("%v, then %v", first, later)
 	}
-	scope := model.NodeScope("cp-0")
+	scope := model.ScopeNode.Of("cp-0")
 	if other := marks(false, at); first[scope] == other[scope] {
 		t.Error("whether it is ready is not told")
 	}
@@ -614,7 +614,7 @@ func TestWhatIsNotKnownIsLookedAt(t *testing.T) {
 	acts := len(s.acts)
 	s.mu.Unlock()
 	set.Changed(lab)
-	view, done, err := set.Act(t.Context(), lab, model.ScopeCluster, model.InfraEnvScope("cp-0"))
+	view, done, err := set.Act(t.Context(), lab, model.ScopeCluster, model.ScopeInfraEnv.Of("cp-0"))
 	if !errors.Is(err, trouble) || len(done) > 0 || view == nil || !errors.Is(view.NoPlan, trouble) || len(view.Plan.Actions) > 0 {
 		t.Fatalf("%+v, %v, %v", view, done, err)
 	}
@@ -682,7 +682,7 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 		d.Options.LeftAlone = map[string]string{"cp-1": "its selector selects 0 NMStateConfigs"}
 		return d, err
 	}
-	view, _, err := set.Act(t.Context(), lab, model.ScopeCluster, model.InfraEnvScope("cp-0"), model.InfraEnvScope("cp-1"))
+	view, _, err := set.Act(t.Context(), lab, model.ScopeCluster, model.ScopeInfraEnv.Of("cp-0"), model.ScopeInfraEnv.Of("cp-1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -690,7 +690,7 @@ func TestHostsThatAreNotMadeOut(t *testing.T) {
 		t.Errorf("its InfraEnvs are %+v", view.Observed.InfraEnvs)
 	}
 	said := slices.ContainsFunc(view.Plan.Blockers, func(b model.Blocker) bool {
-		return b.Scope == model.HostScope("cp-1") && b.Message == "its selector selects 0 NMStateConfigs"
+		return b.Scope == model.ScopeHost.Of("cp-1") && b.Message == "its selector selects 0 NMStateConfigs"
 	})
 	if !said {
 		t.Errorf("its blockers are %+v", view.Plan.Blockers)
@@ -755,7 +755,7 @@ func TestNobodyWaitsForAClusterThatIsAway(t *testing.T) {
 	if view := set.Last(lab); view == nil || view.Observed.Spoke == nil || view.Observed.Spoke.Trouble == "" {
 		t.Fatalf("the view is %+v", view)
 	}
-	view, _, err := set.Act(t.Context(), lab, model.HostScope("cp-0"))
+	view, _, err := set.Act(t.Context(), lab, model.ScopeHost.Of("cp-0"))
 	if err != nil || view.Observed.Spoke.Trouble == "" {
 		t.Errorf("%+v, %v", view, err)
 	}

@@ -42,7 +42,7 @@ func (l *leftOut) isBack(host *model.Host) bool {
 // Host is the observed host of a Machine, by its name among those that are desired; nil where it has
 // not registered.
 func (v *View) Host(name string) *model.Host {
-	for _, named := range install.NewSnapshot(v.Desired, v.Observed).Hosts() {
+	for _, named := range (&install.Look{Desired: v.Desired, Observed: v.Observed}).Hosts() {
 		if named.Name == name {
 			return named.Host
 		}

@@ -316,13 +316,13 @@ func merge(into, from map[string]any) {
 // pullSecret is the Secret that is referred to. A hub reads it by itself.
 func (s *Source) pullSecret(ctx context.Context, namespace string, ref *corev1.LocalObjectReference) (spec.Source, error) {
 	if ref == nil || ref.Name == "" {
-		return spec.SourceOf(spec.NewSecret(placeholderPullSecret)), nil
+		return spec.NewSecret(placeholderPullSecret).Source(), nil
 	}
 	if s.Hub {
 		return spec.Source{SecretRef: &spec.SecretRef{Name: ref.Name}}, nil
 	}
 	text, err := s.secret(ctx, namespace, ref.Name, corev1.DockerConfigJsonKey)
-	return spec.SourceOf(spec.NewSecret(text)), err
+	return spec.NewSecret(text).Source(), err
 }
 
 // secret reads a key of a Secret.

@@ -152,7 +152,7 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *model.Obse
 	}
 	if part.installed {
 		if kubeconfig, err := s.importedKubeconfig(ctx, c); err == nil {
-			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.SourceOf(spec.NewSecret(kubeconfig))}
+			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.NewSecret(kubeconfig).Source()}
 		}
 	}
 	return &model.Desired{Spec: out, Options: s.options(c, part, observed)}

@@ -274,7 +274,7 @@ func (s *Source) tokenOf(ctx context.Context, m Machine) (*spec.HostIgnitionEndp
 			if err != nil {
 				return nil, err
 			}
-			source = spec.SourceOf(spec.NewSecret(text))
+			source = spec.NewSecret(text).Source()
 		}
 		out.Token = &source
 	}

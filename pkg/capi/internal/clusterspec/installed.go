@@ -48,7 +48,7 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *model.Obse
 	if err != nil {
 		return nil, err
 	}
-	imported.Kubeconfig = spec.SourceOf(spec.NewSecret(kubeconfig))
+	imported.Kubeconfig = spec.NewSecret(kubeconfig).Source()
 	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
 	to := &out.Spec
 	to.BaseDomain = config.BaseDomain

@@ -98,7 +98,7 @@ func (s *scope) deleteCluster(ctx context.Context) error {
 	if slices.ContainsFunc(all, func(c model.Cluster) bool { return c.ID == id && clusterspec.CheckIdentity(s.plane, &c) != nil }) {
 		return nil
 	}
-	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+	if err := service.DeleteCluster(ctx, id, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 		return fmt.Errorf("delete the cluster %s in the service: %w", id, err)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (s *scope) deleteRecords(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && model.CodeOf(err) != model.CodeNotFound {
+		if err := service.DeleteCluster(ctx, own[i].ID, install.DeleteOptions{}); err != nil && model.FaultOf(err).Code != model.CodeNotFound {
 			return fmt.Errorf("delete the cluster %s in the service: %w", own[i].ID, err)
 		}
 	}

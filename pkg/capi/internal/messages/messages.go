@@ -94,7 +94,7 @@ func Sentence(message string, remedy model.Advice) string {
 func LeftOut(plan *model.Plan, machine string) []string {
 	var sentences []string
 	for _, w := range plan.Warnings {
-		if w.Reason == model.ReasonLeftOut && w.Scope == model.HostScope(machine) {
+		if w.Reason == model.ReasonLeftOut && w.Scope == model.ScopeHost.Of(machine) {
 			sentences = append(sentences, Sentence(w.Message, w.Next))
 		}
 	}
@@ -102,7 +102,7 @@ func LeftOut(plan *model.Plan, machine string) []string {
 }
 
 // Error is an error with what to do about it.
-func Error(err error) string { return Sentence(err.Error(), model.NextOf(err)) }
+func Error(err error) string { return Sentence(err.Error(), model.FaultOf(err).Next) }
 
 // longest is how many bytes a condition may say: more than a person reads, and less than Kubernetes takes.
 const longest = 8192

@@ -18,7 +18,7 @@ const (
 // the command that answers it, as the condition CertificateRequestPending of the Machine's objects; and what else
 // keeps the node, a sentence each.
 func Node(plan *model.Plan, machine string) (pending metav1.Condition, others []string) {
-	scope := model.NodeScope(machine)
+	scope := model.ScopeNode.Of(machine)
 	var requests []string
 	for _, b := range plan.Blockers {
 		switch {

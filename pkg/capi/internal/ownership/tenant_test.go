@@ -126,7 +126,7 @@ func (x *shared) act(namespace string) (id string, view *clusterloop.View) {
 	}
 	scopes := []model.Scope{model.ScopeCluster}
 	for i := range 3 {
-		scopes = append(scopes, model.InfraEnvScope(fmt.Sprintf("cp-%d", i)))
+		scopes = append(scopes, model.ScopeInfraEnv.Of(fmt.Sprintf("cp-%d", i)))
 	}
 	view, _, err := x.set.Act(x.t.Context(), key, scopes...)
 	if err != nil {

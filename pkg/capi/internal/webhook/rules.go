@@ -47,7 +47,7 @@ func newWanted() *wanted {
 		APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: someName},
 		Spec: spec.ClusterSpec{
 			BaseDomain: someDomain, OpenShift: spec.OpenShift{Version: someVersion},
-			PullSecret:         spec.SourceOf(spec.NewSecret(somePullSecret)),
+			PullSecret:         spec.NewSecret(somePullSecret).Source(),
 			Topology:           spec.Topology{ControlPlane: &n, Arbiters: new(int), Workers: new(int)},
 			Platform:           spec.Platform{Type: spec.NoneType},
 			Hosts:              []spec.Host{{Name: someHost, Match: spec.Match{InfraEnv: someHost}}},

@@ -17,13 +17,6 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// The kinds of Cluster API that all others are found from.
-const (
-	Group       = "cluster.x-k8s.io"
-	KindMachine = "Machine"
-	KindCluster = "Cluster"
-)
-
 // Machine is a Machine of Cluster API, with its host.
 type Machine struct {
 	Namespace, Name string
@@ -94,7 +87,7 @@ func Of(
 	machine *unstructured.Unstructured, find func(namespace string, ref Ref) (found *unstructured.Unstructured, read bool), hosts []Host,
 ) Machine {
 	namespace := machine.GetNamespace()
-	cluster := Ref{Group: Group, Kind: KindCluster, Name: text(machine, "spec", "clusterName")}
+	cluster := Ref{Group: hubapi.ClusterAPI, Kind: "Cluster", Name: text(machine, "spec", "clusterName")}
 	m := Machine{
 		Namespace: namespace, Name: machine.GetName(), Cluster: namespace + "/" + cluster.Name, Role: roleOf(machine),
 		Phase: text(machine, "status", "phase"), Node: text(machine, "status", "nodeRef", "name"), Created: machine.GetCreationTimestamp().Time,
@@ -113,7 +106,7 @@ func Of(
 		add(theControlPlane, controlPlaneRef(c))
 	}
 	config, infrastructure := add(theConfig, configRef(machine)), add(theInfrastructure, infrastructureRef(machine))
-	m.objects = append(m.objects, object{who: theMachine, Ref: Ref{Group, KindMachine, m.Name}, namespace: namespace, u: machine})
+	m.objects = append(m.objects, object{who: theMachine, Ref: Ref{hubapi.ClusterAPI, "Machine", m.Name}, namespace: namespace, u: machine})
 	m.ready = machine.GetDeletionTimestamp() == nil && hubapi.IsTrue(conditionsOf(machine), conditionReady)
 	m.readConfig(config)
 	m.readInfrastructure(machine, infrastructure)

@@ -113,7 +113,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 	switch {
 	case !isReserved(want):
 	case have == nil:
-		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name)})
+		p.awaitMachine(want, model.Wait{Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name)})
 		return
 	default: // it runs none of our images that it could boot again
 		p.leftOver(have)
@@ -128,7 +128,7 @@ func (p *planner) awaitBoot(want *spec.Host, have *model.Host) {
 		again = ", anew: it was lost in the install"
 	}
 	wait := model.Wait{
-		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: env.Created,
+		Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Who: model.WhoUser, Since: env.Created,
 		For:  fmt.Sprintf("%s to boot the discovery image %s and register%s", want.Name, env.Name, again),
 		Next: model.Command("download iso --infra-env", env.Name),
 	}

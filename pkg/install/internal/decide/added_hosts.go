@@ -38,7 +38,7 @@ func (p *planner) addNode(h *model.Host, configure func()) {
 		p.waitHost(h, "to start installing", model.WhoService)
 		return
 	}
-	scope := model.HostScope(p.hostID(h))
+	scope := model.ScopeHost.Of(p.hostID(h))
 	install := model.Action{
 		Key: string(scope) + "/install", Scope: scope, Kind: model.InstallHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the host is ready to be added", Destructive: true,
@@ -81,7 +81,7 @@ func (p *planner) accounts(alone []*spec.Host, again nodes.Answer) {
 			what = "the arbiter"
 		}
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/record", Scope: model.HostScope(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
+			Key: "host/" + want.Name + "/record", Scope: model.ScopeHost.Of(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: p.hostField(want.Name) + "role", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
 			Remedy:  p.unlessMember(),
@@ -167,13 +167,13 @@ func (p *planner) strangers(u unnamedNodes) {
 	for _, h := range u.leave {
 		if !h.Inventory.Known && h.State != model.HostDisconnected {
 			p.wait(model.Wait{
-				Key: "host/" + h.ID + "/inventory", Scope: model.HostScope(h.ID), Since: h.Registered, Who: model.WhoMachine,
+				Key: "host/" + h.ID + "/inventory", Scope: model.ScopeHost.Of(h.ID), Since: h.Registered, Who: model.WhoMachine,
 				For: "the inventory of a new host, to see which one it is",
 			})
 			continue
 		}
 		p.warn(model.Warning{
-			Key: "host/" + h.ID + "/unknown", Scope: model.HostScope(h.ID), Reason: "UnknownHost",
+			Key: "host/" + h.ID + "/unknown", Scope: model.ScopeHost.Of(h.ID), Reason: "UnknownHost",
 			Message: h.Label() + " registered, but " + p.desired.Source() + " does not name it; it is left alone",
 			Next:    p.addToo(h),
 		})
@@ -242,7 +242,7 @@ func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvP
 	case env == nil:
 	case image.Alone != "":
 		p.block(model.Blocker{
-			Key: "infraenv/" + name + "/unfit", Scope: model.InfraEnvScope(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
+			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
 			Field:   p.hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, p.unfit(image, env)),
 			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is made anew"),
@@ -253,7 +253,7 @@ func (p *planner) lateImage(image model.InfraEnvPlan, intended []model.InfraEnvP
 		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, p.unfit(image, p.infraEnv(image.Name)))
 	}
 	p.act(model.Action{
-		Key: "infraenv/" + name + "/register", Scope: model.InfraEnvScope(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
+		Key: "infraenv/" + name + "/register", Scope: model.ScopeInfraEnv.Of(name), Kind: model.RegisterInfraEnv, Name: name, Target: p.bindTo(),
 		Reason: reason, Settings: image.Settings, Changes: p.imageChanges(image),
 	})
 }

@@ -28,7 +28,7 @@ func (p *planner) approveUnnamed(h *model.Host) {
 	id := p.hostID(h)
 	approved := model.Settings{model.SettingApproved: model.ValueOf(true)}
 	p.act(model.Action{
-		Key: "host/" + id + "/update", Scope: model.HostScope(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
+		Key: "host/" + id + "/update", Scope: model.ScopeHost.Of(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: p.hostName(h),
 		Reason: "the file accepts hosts that it does not name", Settings: approved,
 		Changes: []model.Change{{Field: string(model.SettingApproved), From: h.Settings[model.SettingApproved].Text(), To: "true"}},
 	})
@@ -60,7 +60,7 @@ func (p *planner) bootByService(want *spec.Host, wait model.Wait) bool {
 		p.wait(wait)
 	default:
 		p.act(model.Action{
-			Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
+			Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
 			Reason: "the service boots the machine, and does not have it yet", Changes: []model.Change{{Field: p.hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
 		})
 	}
@@ -91,7 +91,7 @@ func (p *planner) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) 
 		p.wait(wait)
 	default:
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/bmc", Scope: model.HostScope(want.Name), Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/bmc", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
 			Field: p.hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}
@@ -136,7 +136,7 @@ func (p *planner) unapproved(h *model.Host) bool {
 	name := p.hostName(h)
 	namespace, agent, _ := strings.Cut(h.Reserved, "/")
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/approval", Scope: model.HostScope(p.hostID(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
+		Key: "host/" + p.hostID(h) + "/approval", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
 		Field: p.hostField(name) + "match.agent", Hosts: []string{name},
 		Message: fmt.Sprintf("the Agent %s is reserved for %s, and nobody has approved it", h.Reserved, name),
 		Remedy: model.Advicef("if the machine may be installed, whoever looks after the pool approves it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",

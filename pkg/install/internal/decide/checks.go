@@ -208,7 +208,7 @@ func causeKey(cause diagnose.Cause) string {
 
 func causeScope(cause diagnose.Cause) model.Scope {
 	if len(cause.Hosts) == 1 {
-		return model.HostScope(cause.Hosts[0])
+		return model.ScopeHost.Of(cause.Hosts[0])
 	}
 	return model.ScopeCluster
 }

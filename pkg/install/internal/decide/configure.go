@@ -83,14 +83,14 @@ func (p *planner) resend() {
 	send(model.ScopeCluster, model.UpdateCluster, p.cluster.ID, "", p.name(), pullSecret)
 	for _, env := range p.observed.InfraEnvs {
 		if env.Owned && p.mayResend(&env) {
-			send(model.InfraEnvScope(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
+			send(model.ScopeInfraEnv.Of(env.Name), model.UpdateInfraEnv, env.ID, "", env.Name, pullSecret)
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
 		secrets := setting.Secrets(setting.OfHost(want, "", nil))
 		if have := p.matches.ByName[want.Name]; have != nil && len(secrets) > 0 {
-			send(model.HostScope(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
+			send(model.ScopeHost.Of(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
 	}
 }

@@ -35,9 +35,9 @@ func (p *planner) leaveAlone() {
 	}
 	alone := map[model.Scope]bool{}
 	for name := range p.desired.Options.LeftAlone {
-		alone[model.HostScope(name)] = true
+		alone[model.ScopeHost.Of(name)] = true
 		if want := p.spec.Host(name); want != nil && want.Match.InfraEnv != "" {
-			alone[model.InfraEnvScope(want.Match.InfraEnv)] = true
+			alone[model.ScopeInfraEnv.Of(want.Match.InfraEnv)] = true
 		}
 	}
 	p.plan.Actions = slices.DeleteFunc(p.plan.Actions, func(a model.Action) bool { return alone[a.Scope] })
@@ -47,7 +47,7 @@ func (p *planner) leaveAlone() {
 			continue // it runs, and needs nothing of that any more
 		}
 		p.plan.Blockers = append(p.plan.Blockers, model.Blocker{
-			Key: "host/" + name + "/objects", Scope: model.HostScope(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
+			Key: "host/" + name + "/objects", Scope: model.ScopeHost.Of(name), Reason: "InvalidConfiguration", Cure: model.CurePerson,
 			Message: p.desired.Options.LeftAlone[name], Hosts: []string{name},
 		})
 	}
@@ -218,7 +218,7 @@ func (p *planner) unbound() {
 // narrow keeps of a plan only what concerns one host: the reports about it, and what blocks the cluster itself.
 func (p *planner) narrow(host string) {
 	concerns := func(scope model.Scope) bool {
-		return scope == model.HostScope(p.only) || scope == model.HostScope(host) || scope == model.NodeScope(p.only)
+		return scope == model.ScopeHost.Of(p.only) || scope == model.ScopeHost.Of(host) || scope == model.ScopeNode.Of(p.only)
 	}
 	plan := &p.plan
 	plan.Blockers = slices.DeleteFunc(plan.Blockers, func(b model.Blocker) bool {

@@ -171,7 +171,7 @@ func TestHappyWay(t *testing.T) {
 // TestPlansHoldNoSecrets however they are printed.
 func TestPlansHoldNoSecrets(t *testing.T) {
 	c := decidetest.Sample(3, 0)
-	c.Spec.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{"hunter2":{}}}`))
+	c.Spec.PullSecret = spec.NewSecret(`{"auths":{"hunter2":{}}}`).Source()
 	c.Spec.Proxy = spec.Proxy{HTTP: "http://user:hunter2@proxy.example.com:3128"}
 	w := decidetest.NewWorld(&model.Desired{Spec: c, Options: model.Options{ResendSecrets: true}})
 	for range 30 {

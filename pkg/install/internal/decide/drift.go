@@ -120,7 +120,7 @@ func (p *planner) imageDrift(reported map[model.Setting]bool) {
 		for _, d := range imageDifferences(image.Settings, env) {
 			field, own := p.imageField(image, d.Setting)
 			if d.Known && (own || !reported[d.Setting]) && !p.networksAdded(d, env) {
-				p.driftOf(model.InfraEnvScope(env.Name), field, d, late)
+				p.driftOf(model.ScopeInfraEnv.Of(env.Name), field, d, late)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (p *planner) hostDrift() {
 		}
 		for _, d := range setting.Differences(settings, have.Settings) {
 			if d.Known {
-				p.driftOf(model.HostScope(want.Name), p.hostField(want.Name)+string(d.Setting), d, late)
+				p.driftOf(model.ScopeHost.Of(want.Name), p.hostField(want.Name)+string(d.Setting), d, late)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (p *planner) failed() {
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + p.hostID(h) + "/failed", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
 		})
 	}
@@ -104,14 +104,14 @@ func (p *planner) degradations() []model.Blocker {
 			lost = append(lost, why)
 			p.plan.Missing = append(p.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+p.hostID(h), reasonHostFailed, model.HostScope(p.hostID(h)), why, model.Command("logs host", name)+", then "+add)
+			wrong("host/"+p.hostID(h), reasonHostFailed, model.ScopeHost.Of(p.hostID(h)), why, model.Command("logs host", name)+", then "+add)
 		case h.Role == spec.Worker:
 			workers++
 		}
 	}
 	for i := range p.spec.Spec.Hosts {
 		if host := &p.spec.Spec.Hosts[i]; host.Role != spec.Worker && p.matches.ByName[host.Name] == nil {
-			wrong("host/"+host.Name, "HostMissing", model.HostScope(host.Name), host.Name+" is missing", add)
+			wrong("host/"+host.Name, "HostMissing", model.ScopeHost.Of(host.Name), host.Name+" is missing", add)
 		}
 	}
 	if short := p.counts().requiredWorkers - workers; short > 0 {

@@ -50,7 +50,7 @@ func (p *planner) bind(h *model.Host) {
 	case p.unapproved(h):
 	case h.Inventory.Known && h.Status == "known-unbound":
 		bind := model.Action{
-			Key: "host/" + p.hostID(h) + "/bind", Scope: model.HostScope(p.hostID(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Key: "host/" + p.hostID(h) + "/bind", Scope: model.ScopeHost.Of(p.hostID(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
 			Reason: "the host is not bound to the cluster yet", Changes: []model.Change{{Field: "spec.infraEnv", To: p.name()}},
 		}
 		if want := p.spec.Host(p.matches.Names[h.ID]); isReserved(want) {
@@ -87,7 +87,7 @@ func (p *planner) binding(h *model.Host) {
 		return
 	}
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/binding", Scope: model.HostScope(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/binding", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered anew for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
@@ -96,7 +96,7 @@ func (p *planner) binding(h *model.Host) {
 func (p *planner) disconnected(h *model.Host) {
 	name := p.hostName(h)
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/disconnected", Scope: model.HostScope(p.hostID(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/disconnected", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
 		Remedy:  "check its power, cable and network; it goes on by itself when the agent answers",
 	})
@@ -106,13 +106,13 @@ func (p *planner) bootAgain(h *model.Host) {
 	name := p.hostName(h)
 	for i := range p.spec.Spec.Hosts {
 		want := &p.spec.Spec.Hosts[i]
-		wait := model.Wait{Key: "host/" + name + "/boot-again", Scope: model.HostScope(name), Since: h.Since}
+		wait := model.Wait{Key: "host/" + name + "/boot-again", Scope: model.ScopeHost.Of(name), Since: h.Since}
 		if want.Name == p.matches.Names[h.ID] && p.toBoot(want) && p.bootByBMC(want, wait) {
 			return
 		}
 	}
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/reset", Scope: model.HostScope(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/reset", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
 		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + p.isoCommand(name),
 	})
@@ -121,7 +121,7 @@ func (p *planner) bootAgain(h *model.Host) {
 func (p *planner) bootOrder(h *model.Host) {
 	name := p.hostName(h)
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.HostScope(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/boot-order", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
 		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then goes on by itself", name),
 	})
@@ -132,7 +132,7 @@ func (p *planner) bootOrder(h *model.Host) {
 func (p *planner) leftOver(h *model.Host) {
 	name := p.hostName(h)
 	p.block(model.Blocker{
-		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.HostScope(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + p.hostID(h) + "/left-over", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  model.Advicef("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
 	})

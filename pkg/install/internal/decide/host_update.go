@@ -19,7 +19,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, p.diskChooser(want, have))
 	if err != nil {
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/disk", Scope: model.HostScope(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/disk", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.hints of " + want.Name + " so that one disk fits"),
 		})
 		return update, false
@@ -27,7 +27,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 	keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 	if err != nil {
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/keep", Scope: model.HostScope(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/keep", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.keep of " + want.Name),
 		})
 		return update, false
@@ -37,7 +37,7 @@ func (p *planner) hostUpdate(want *spec.Host, have *model.Host) (update model.Ac
 		id = disk.ID
 	}
 	update = model.Action{
-		Key: "host/" + want.Name + "/update", Scope: model.HostScope(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
+		Key: "host/" + want.Name + "/update", Scope: model.ScopeHost.Of(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from " + p.desired.Source(), Settings: model.Settings{},
 	}
 	settings := p.approval(have, p.ofHost(want, have, id, keep))
@@ -93,7 +93,7 @@ func (p *planner) neverSent(name string, settings model.Settings) {
 	}
 	slices.Sort(alone)
 	p.warn(model.Warning{
-		Key: "host/" + name + "/unreported", Scope: model.HostScope(name), Reason: "NotCompared",
+		Key: "host/" + name + "/unreported", Scope: model.ScopeHost.Of(name), Reason: "NotCompared",
 		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
 		Next:    "give the host a role or a hostname",
 	})

@@ -40,7 +40,7 @@ func (p *planner) hosts() {
 func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 	for _, double := range p.matches.doubles[want.Name] {
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
+			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
 			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
 			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + model.Command("delete host", double.ID) + "`",
 			Hosts:   []string{want.Name},
@@ -49,7 +49,7 @@ func (p *planner) ambiguous(want *spec.Host, have *model.Host) bool {
 	several := p.matches.several[have.ID]
 	if len(several) > 0 {
 		p.block(model.Blocker{
-			Key: "host/" + want.Name + "/several", Scope: model.HostScope(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: p.hostField(want.Name) + "match",
+			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: p.hostField(want.Name) + "match",
 			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
@@ -63,7 +63,7 @@ func (p *planner) absent(want *spec.Host) {
 		return
 	}
 	wait := model.Wait{
-		Key: "host/" + want.Name + "/register", Scope: model.HostScope(want.Name), Who: model.WhoUser, Since: p.imageSince(),
+		Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Who: model.WhoUser, Since: p.imageSince(),
 		For: want.Name + " to boot the discovery image and register", Next: p.isoCommand(want.Name),
 	}
 	if want.Role == spec.Worker && p.presentWorkers() >= p.counts().requiredWorkers {
@@ -166,7 +166,7 @@ func (p *planner) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		return false
 	}
 	p.block(model.Blocker{
-		Key: "host/" + want.Name + "/elsewhere", Scope: model.HostScope(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
+		Key: "host/" + want.Name + "/elsewhere", Scope: model.ScopeHost.Of(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
 		Field: p.hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true

@@ -40,7 +40,7 @@ func (p *planner) images() {
 			p.updateImage(image, env)
 		case configured:
 			p.act(model.Action{
-				Key: "infraenv/" + image.Name + "/register", Scope: model.InfraEnvScope(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
+				Key: "infraenv/" + image.Name + "/register", Scope: model.ScopeInfraEnv.Of(image.Name), Kind: model.RegisterInfraEnv, Name: image.Name,
 				Target: p.bindTo(), Reason: "there is no discovery image yet", Settings: image.Settings, Changes: p.imageChanges(image),
 			})
 		}
@@ -64,7 +64,7 @@ func (p *planner) withdrawInfraEnvs() {
 
 func (p *planner) withdrawInfraEnv(env model.InfraEnv, reason string) {
 	p.act(model.Action{
-		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.InfraEnvScope(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.ScopeInfraEnv.Of(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: reason, Destructive: true,
 	})
 }
@@ -85,7 +85,7 @@ func (p *planner) poolOf(ref string) {
 		return
 	}
 	p.block(model.Blocker{
-		Key: "infraenv/ref", Scope: model.InfraEnvScope(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
+		Key: "infraenv/ref", Scope: model.ScopeInfraEnv.Of(ref), Reason: "InfraEnvNotFound", Cure: model.CureOwner, Field: "spec.infraEnv.ref",
 		Message: fmt.Sprintf("there is no InfraEnv %s", ref), Remedy: "{get infraenvs}",
 	})
 }
@@ -100,14 +100,14 @@ func (p *planner) poolDrift(env *model.InfraEnv) {
 		}
 	}
 	for _, d := range setting.Differences(want, env.Settings) {
-		p.drift(model.InfraEnvScope(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+		p.drift(model.ScopeInfraEnv.Of(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
 
 // updateImage brings an InfraEnv to what the file says. A change makes a new
 // image, which machines that booted the old one would have to boot again.
 func (p *planner) updateImage(image model.InfraEnvPlan, env *model.InfraEnv) {
-	scope := model.InfraEnvScope(env.Name)
+	scope := model.ScopeInfraEnv.Of(env.Name)
 	update := model.Action{
 		Key: "infraenv/" + env.Name + "/update", Scope: scope, Kind: model.UpdateInfraEnv, Target: env.ID, Name: env.Name,
 		Reason: "the discovery image differs from " + p.desired.Source(), Settings: model.Settings{},
@@ -189,7 +189,7 @@ func (p *planner) rivalKept(d setting.Difference, env *model.InfraEnv) {
 		remedy = "undo the change, or " + remedy
 	}
 	p.block(model.Blocker{
-		Key: "infraenv/" + env.Name + "/rival", Scope: model.InfraEnvScope(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
+		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, setting.Show(rival, env.Settings[rival])),
 		Remedy:  remedy,
 	})
@@ -233,7 +233,7 @@ func (p *planner) bootNewImage(h *model.Host) {
 	i := slices.IndexFunc(p.observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID })
 	id, name := p.hostID(h), p.hostName(h)
 	p.wait(model.Wait{
-		Key: "host/" + id + "/new-image", Scope: model.HostScope(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
+		Key: "host/" + id + "/new-image", Scope: model.ScopeHost.Of(id), Who: model.WhoUser, Since: p.observed.InfraEnvs[i].Image.Created,
 		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
 		Next: model.Advicef("reboot %s into the new image: ", name) + p.isoCommand(name),
 	})
@@ -266,11 +266,11 @@ func (p *planner) newImage(update model.Action) {
 // one would have to boot again.
 func (p *planner) mayResend(env *model.InfraEnv) bool {
 	booted := p.bootedFrom(env.ID)
-	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.InfraEnvScope(env.Name))+model.ResendSuffix] {
+	if len(booted) == 0 || p.desired.Options.Reimage || p.memory.Resent[string(model.ScopeInfraEnv.Of(env.Name))+model.ResendSuffix] {
 		return true
 	}
 	p.warn(model.Warning{
-		Key: "infraenv/" + env.Name + "/resend", Scope: model.InfraEnvScope(env.Name), Reason: "NewImageNeeded",
+		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
 		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
@@ -279,7 +279,7 @@ func (p *planner) mayResend(env *model.InfraEnv) bool {
 
 // usableImage makes an image usable that hosts have still to boot.
 func (p *planner) usableImage(env *model.InfraEnv) {
-	scope := model.InfraEnvScope(env.Name)
+	scope := model.ScopeInfraEnv.Of(env.Name)
 	switch {
 	case env.Image.State == model.ImageFailed:
 		p.block(model.Blocker{

@@ -17,7 +17,7 @@ func (p *planner) leaveOut() {
 		free = false
 	}
 	for _, h := range p.matches.leftOut {
-		name, scope := p.hostName(h), model.HostScope(p.hostName(h))
+		name, scope := p.hostName(h), model.ScopeHost.Of(p.hostName(h))
 		why, unwanted := p.desired.Options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
 			p.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})

@@ -201,7 +201,7 @@ func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
 		return cmp.Or(w.Next, "see to that, and run the same command again")
 	}
-	if strings.HasPrefix(string(w.Scope), string(model.NodeScope(""))) {
+	if strings.HasPrefix(string(w.Scope), string(model.ScopeNode.Of(""))) {
 		return cmp.Or(w.Next, "see to that") + ", and run the same command again"
 	}
 	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, model.Command("download iso", cluster))

@@ -143,7 +143,7 @@ func (b *booting) asksNext(action model.Action) {
 // something destroys.
 func machineAction(kind model.Kind, host, reason string) model.Action {
 	return model.Action{
-		Key: "host/" + host + "/machine/" + string(kind), Scope: model.HostScope(host), Kind: kind, Name: host, Reason: reason,
+		Key: "host/" + host + "/machine/" + string(kind), Scope: model.ScopeHost.Of(host), Kind: kind, Name: host, Reason: reason,
 		Destructive: kind == model.PowerOff,
 	}
 }
@@ -162,7 +162,7 @@ func (b *booting) block(reason, message string, remedy model.Advice) {
 		return
 	}
 	b.planner.block(model.Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.HostScope(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.ScopeHost.Of(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -211,7 +211,7 @@ func (b *booting) inserting() {
 		return
 	case quiet >= quietWithin:
 		b.warn(model.Warning{
-			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.HostScope(b.want.Name), Reason: reasonNotFetched,
+			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.ScopeHost.Of(b.want.Name), Reason: reasonNotFetched,
 			Message: fmt.Sprintf("the BMC of %s has read nothing of the discovery image for %s: %s", b.want.Name, quietWithin, FetchText(fetch)),
 		})
 	}
@@ -351,13 +351,13 @@ func (p *planner) retireMedia() {
 		switch {
 		case state.Trouble != "":
 			p.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/trouble", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Key: "host/" + want.Name + "/machine/trouble", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
 				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
 				Next:    troubleRemedy(want.Name, state.TroubleKind),
 			})
 		case state.Inserting: // the run waits for it while there is anything else to wait for
 			p.warn(model.Warning{
-				Key: "host/" + want.Name + "/machine/inserting", Scope: model.HostScope(want.Name), Reason: ReasonBMC,
+				Key: "host/" + want.Name + "/machine/inserting", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
 				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
 				Next:    "run the same command again, which ejects it",
 			})

@@ -56,7 +56,7 @@ func (p *planner) remember() {
 // for ever.
 func (p *planner) repeated(a model.Action) bool {
 	s, known := p.memory.Done[a.Key]
-	if !known || a.Kind.Paced() || s.Inputs != a.Fingerprint() || p.now.Sub(s.Last) > model.Forgotten {
+	if !known || a.Kind.Paced() || !s.Repeats(a, p.now) {
 		return false
 	}
 	again := s.Backoff()
@@ -74,7 +74,7 @@ func (p *planner) repeated(a model.Action) bool {
 		return true
 	case s.Times >= keptAfter && a.Kind.Boots():
 		p.block(lyingBMC(a, s))
-		return p.now.Before(s.Last.Add(model.LastBackoff)) // once the BMC is cured, it goes on
+		return p.now.Before(s.Last.Add(s.MaxBackoff())) // once the BMC is cured, it goes on
 	case s.Times >= keptAfter && a.Kind.ByBMC(): // the installation does not depend on it
 		p.warn(asWarning(lyingBMC(a, s)))
 		return true

@@ -86,7 +86,7 @@ func (p *planner) otherwise(what string) {
 func (p *planner) waitHost(h *model.Host, what string, who model.Who) {
 	id := p.hostID(h)
 	p.wait(model.Wait{
-		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: model.HostScope(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
+		Key: "host/" + id + "/" + strings.ReplaceAll(what, " ", "-"), Scope: model.ScopeHost.Of(id), For: p.hostName(h) + " " + what, Since: h.Since, Who: who,
 	})
 }
 

@@ -26,7 +26,7 @@ func (p *planner) awaitReserved(want *spec.Host, wait model.Wait) {
 		return
 	}
 	p.block(model.Blocker{
-		Key: "host/" + want.Name + "/reserved", Scope: model.HostScope(want.Name), Reason: "AgentNotFound", Cure: model.CurePerson,
+		Key: "host/" + want.Name + "/reserved", Scope: model.ScopeHost.Of(want.Name), Reason: "AgentNotFound", Cure: model.CurePerson,
 		Field: p.hostField(want.Name) + "match.agent", Message: want.Name + ": " + what, Remedy: remedy, Hosts: []string{want.Name},
 	})
 }

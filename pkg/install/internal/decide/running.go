@@ -88,7 +88,7 @@ func (p *planner) runningHost(h *model.Host) {
 		p.disconnected(h)
 	case model.HostFailed:
 		p.warn(model.Warning{
-			Key: "host/" + p.hostID(h) + "/failed", Scope: model.HostScope(p.hostID(h)), Reason: reasonHostFailed,
+			Key: "host/" + p.hostID(h) + "/failed", Scope: model.ScopeHost.Of(p.hostID(h)), Reason: reasonHostFailed,
 			Message: fmt.Sprintf("%s failed: %s", name, cmp.Or(h.StatusInfo, h.Status)), Next: model.Command("logs host", name),
 		})
 	case model.HostInstalled, model.HostAdded, model.HostCancelled:
@@ -103,7 +103,7 @@ func (p *planner) runningStage(h *model.Host) {
 		p.waitHost(h, "to start installing", model.WhoMachine)
 		return
 	}
-	scope := model.HostScope(p.hostID(h))
+	scope := model.ScopeHost.Of(p.hostID(h))
 	p.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
 	if since, stuck := p.stuck(h); stuck {
 		p.block(model.Blocker{

@@ -188,7 +188,7 @@ func (f *following) actions(ahead []model.Action) {
 func (f *following) machines() {
 	missing := f.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
-		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.HostScope(name) })
+		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.ScopeHost.Of(name) })
 	})
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(model.Step{

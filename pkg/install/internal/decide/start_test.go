@@ -198,7 +198,7 @@ func TestNotWhileAHostIsUnprepared(t *testing.T) {
 	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
 	w.Observed.Hosts[2].State, w.Observed.Hosts[2].Status = model.HostPreparing, "preparing-failed"
 	plan := w.Decide()
-	if len(plan.Actions) != 0 || len(plan.Waits) == 0 || plan.Waits[0].Scope != model.HostScope("cp-2") {
+	if len(plan.Actions) != 0 || len(plan.Waits) == 0 || plan.Waits[0].Scope != model.ScopeHost.Of("cp-2") {
 		t.Errorf("actions %v, waits %+v", decidetest.Keys(plan.Actions), plan.Waits)
 	}
 }

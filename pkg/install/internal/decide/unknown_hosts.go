@@ -22,7 +22,7 @@ func (p *planner) unknownHosts() {
 			continue
 		}
 		p.wait(model.Wait{
-			Key: "host/" + host.ID + "/inventory", Scope: model.HostScope(host.ID), Since: host.Registered, Who: model.WhoMachine,
+			Key: "host/" + host.ID + "/inventory", Scope: model.ScopeHost.Of(host.ID), Since: host.Registered, Who: model.WhoMachine,
 			For: "the inventory of a new host, to see which one it is",
 		})
 	}
@@ -31,7 +31,7 @@ func (p *planner) unknownHosts() {
 			continue
 		}
 		p.block(model.Blocker{
-			Key: "host/" + host.ID + "/unknown", Scope: model.HostScope(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
+			Key: "host/" + host.ID + "/unknown", Scope: model.ScopeHost.Of(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
 			Remedy:  model.Advicef("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
@@ -112,7 +112,7 @@ func (p *planner) tooEarly(h *model.Host) bool {
 		return false // of no cluster, or perhaps the single node itself
 	}
 	p.block(model.Blocker{
-		Key: "host/" + h.ID + "/early", Scope: model.HostScope(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
+		Key: "host/" + h.ID + "/early", Scope: model.ScopeHost.Of(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
 		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
 		Remedy:  model.Advicef("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),
 		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},

@@ -114,7 +114,7 @@ func follow(w *decidetest.World) (plan model.Plan, lines []string) {
 
 // fenced is a cluster of two that power each other off.
 func fenced() *spec.Cluster {
-	c, token := decidetest.Sample(2, 0), spec.SourceOf(spec.NewSecret("t0ken"))
+	c, token := decidetest.Sample(2, 0), spec.NewSecret("t0ken").Source()
 	for i := range c.Spec.Hosts {
 		h := &c.Spec.Hosts[i]
 		h.Fencing = &spec.Fencing{Address: fmt.Sprintf("https://10.0.0.%d/redfish/v1/Systems/1", i+1)}

@@ -366,7 +366,7 @@ func Sample(controlPlane, workers int) *spec.Cluster {
 	c := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: "lab"}}
 	s := &c.Spec
 	s.OpenShift.Version, s.BaseDomain = "4.20", "example.com"
-	s.PullSecret = spec.SourceOf(spec.NewSecret(`{"auths":{}}`))
+	s.PullSecret = spec.NewSecret(`{"auths":{}}`).Source()
 	s.Topology.ControlPlane, s.Topology.Workers = &controlPlane, &workers
 	for i := range controlPlane {
 		s.Hosts = append(s.Hosts, spec.Host{Name: fmt.Sprintf("cp-%d", i), Hostname: fmt.Sprintf("cp-%d", i), Role: spec.ControlPlane,

@@ -17,7 +17,7 @@ func refused(t *testing.T, w *decidetest.World) model.Blocker {
 	w.Writes = nil
 	w.Live(t, 6)
 	plan := w.Decide()
-	if len(plan.Blockers) != 1 || plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeInput || len(w.Writes) > 0 ||
+	if len(plan.Blockers) != 1 || plan.Fault == nil || model.FaultOf(plan.Fault).Code != model.CodeInput || len(w.Writes) > 0 ||
 		len(plan.Waits) > 0 {
 		t.Fatalf("blockers %+v, waits %+v, fault %v, writes %v", plan.Blockers, plan.Waits, plan.Fault, decidetest.Keys(w.Writes))
 	}
@@ -74,7 +74,7 @@ func TestCannotJoin(t *testing.T) {
 	}
 	plan := w.Decide()
 	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "NodeNameTaken" || plan.Fault == nil ||
-		model.CodeOf(plan.Fault) != model.CodeInput {
+		model.FaultOf(plan.Fault).Code != model.CodeInput {
 		t.Errorf("blockers %+v, fault %v", plan.Blockers, plan.Fault)
 	}
 	for _, a := range w.Writes {

@@ -43,7 +43,7 @@ func (a *asker) configIsServed(hosts []Host) {
 		return // the service would have taken no such thing
 	}
 	if why := a.unserved(at); why != "" {
-		a.blockEndpoint(wait, endpoint.URL, why, model.Literal("https://"+a.serverName()+":"+securePort+"/config is the cluster's own"))
+		a.blockEndpoint(wait, endpoint.URL, why, model.Advicef("%s", "https://"+a.serverName()+":"+securePort+"/config is the cluster's own"))
 		return
 	}
 	if why := a.mistrusted(at, &endpoint); why != "" {
@@ -144,7 +144,7 @@ func (a *asker) whereCA() model.Advice {
 		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
 	}
 	namespace, name, _ := strings.Cut(server.CAFrom, "/")
-	return model.Literal(fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
+	return model.Advicef("%s", fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
 }
 
 func (a *asker) blockEndpoint(hosts []Host, at, why string, right model.Advice) {

@@ -58,7 +58,7 @@ func (r *removal) hostOf(asked string) Host {
 			return h
 		case h.Have == nil && h.Name == asked: // nothing is known of the machine but its name
 			hostname = cmp.Or(h.Want.Hostname, asked)
-			if _, done := r.Memory.Done[string(model.NodeScope(h.Name))+"/record"]; done {
+			if _, done := r.Memory.Done[string(model.ScopeNode.Of(h.Name))+"/record"]; done {
 				want = h.Want
 			}
 		}

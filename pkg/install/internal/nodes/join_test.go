@@ -113,7 +113,7 @@ func TestOneQuestionOfMany(t *testing.T) {
 	})
 	host.Rebooted = w.Observed.At.Add(-3 * time.Hour)
 	plan = w.Decide()
-	if plan.Fault == nil || model.CodeOf(plan.Fault) != model.CodeNeedsUser || !slices.Contains(plan.Ready, "worker-2") ||
+	if plan.Fault == nil || model.FaultOf(plan.Fault).Code != model.CodeNeedsUser || !slices.Contains(plan.Ready, "worker-2") ||
 		!strings.Contains(plan.Fault.Error(), "worker-1") || !strings.Contains(string(plan.Fault.Next), "approve") {
 		t.Errorf("once the other is a node: ready %v, waits %+v, blockers %+v, fault %v", plan.Ready, plan.Waits, plan.Blockers, plan.Fault)
 	}

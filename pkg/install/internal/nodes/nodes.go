@@ -135,7 +135,7 @@ func IsMeant(q Question) bool { return len(Reached(q).Blockers) == 0 }
 // isMeant holds what the cluster says of itself against what the service knows of it.
 func (a *asker) isMeant(key string) {
 	s, c := a.spoke, a.Observed.Cluster
-	is, means := model.IdentityOf(s.ID, s.API, c.OpenShiftID, a.Desired.FullName())
+	is, means := c.Identity(s.ID, s.API, a.Desired.FullName())
 	if strings.EqualFold(is, means) {
 		return
 	}
@@ -172,7 +172,7 @@ func pool(h Host) string {
 	return statuses.RoleWord(role)
 }
 
-func scopeOf(h Host) model.Scope { return model.NodeScope(h.Name) }
+func scopeOf(h Host) model.Scope { return model.ScopeNode.Of(h.Name) }
 
 // named are the requests for certificates that are about a host.
 func (a *asker) named(h Host, kind model.RequestKind) []model.RequestVerdict {

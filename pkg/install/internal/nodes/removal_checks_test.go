@@ -132,7 +132,7 @@ func TestRefusedRemovals(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(plan.Actions) > 0 || !decidetest.HasReason(plan, test.reason) || plan.Fault == nil ||
-				model.CodeOf(plan.Fault) != test.code {
+				model.FaultOf(plan.Fault).Code != test.code {
 				t.Fatalf("actions %v, blockers %+v, fault %v", decidetest.Keys(plan.Actions), plan.Blockers, plan.Fault)
 			}
 			if !strings.Contains(plan.Fault.Error(), test.says) || plan.Fault.Next == "" {
@@ -148,7 +148,7 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 	w := decidetest.NewShrinking(3, 3, true, "worker-0", "worker-1")
 	w.Refused["worker-1"] = []model.DrainRefusal{{Reason: "Pods with local storage (use --delete-emptydir-data to override)",
 		Pods: []string{"shop/cache"}}}
-	if plan := w.Decide(); len(plan.Actions) > 0 || model.CodeOf(plan.Fault) != model.CodeInput {
+	if plan := w.Decide(); len(plan.Actions) > 0 || model.FaultOf(plan.Fault).Code != model.CodeInput {
 		t.Errorf("actions %v, fault %v", decidetest.Keys(plan.Actions), plan.Fault)
 	}
 	w.Node("worker-0").Cordoned, w.Node("worker-0").Leaving = true, true
@@ -157,7 +157,7 @@ func TestNothingBeginsBesideARefusal(t *testing.T) {
 		t.Errorf("actions %v, fault %v", decidetest.Keys(plan.Actions), plan.Fault)
 	}
 	plan, err := w.Settled()
-	if err != nil || model.CodeOf(plan.Fault) != model.CodeInput || w.Node("worker-0") != nil || w.Node("worker-1") == nil ||
+	if err != nil || model.FaultOf(plan.Fault).Code != model.CodeInput || w.Node("worker-0") != nil || w.Node("worker-1") == nil ||
 		w.Node("worker-1").Cordoned {
 		t.Errorf("%v, %v, %s", err, plan.Fault, w.Kinds())
 	}

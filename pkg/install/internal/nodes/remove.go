@@ -156,7 +156,7 @@ func (t *leaving) found() bool {
 
 func (t *leaving) key(what string) string { return string(t.scope()) + "/" + what }
 
-func (t *leaving) scope() model.Scope { return model.NodeScope(t.Name) }
+func (t *leaving) scope() model.Scope { return model.ScopeNode.Of(t.Name) }
 
 // hasTurn reports whether a node of the control plane is the one that is removed now. The others
 // wait: there is never more than one on its way.

@@ -108,15 +108,15 @@ func (a *asker) sameBMC(m *model.BareMetalHost, address, system string) bool {
 	if m.BMC == "" {
 		return false
 	}
-	endpoint, id := spec.Controller(address, system)
-	switch other, otherID := spec.Controller(m.BMC, ""); {
+	endpoint, id := (&spec.BMC{Address: address, System: system}).Controller()
+	switch other, otherID := (&spec.BMC{Address: m.BMC}).Controller(); {
 	case other != endpoint:
 		return false
 	case otherID != "" && id != "":
 		return otherID == id
 	}
 	return !slices.ContainsFunc(a.spoke.BareMetalHosts, func(o model.BareMetalHost) bool {
-		at, _ := spec.Controller(o.BMC, "")
+		at, _ := (&spec.BMC{Address: o.BMC}).Controller()
 		return o.Name != m.Name && o.BMC != "" && at == endpoint
 	})
 }
@@ -197,7 +197,7 @@ func (a *asker) cardOfRecord(of *model.Host, mac string) bool {
 // Recorded is the blocker of a host of the file whose machine the service has installed for this
 // cluster under another name.
 func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field string) model.Blocker {
-	scope := model.NodeScope(want.Name)
+	scope := model.ScopeNode.Of(want.Name)
 	return model.Blocker{
 		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
 		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name, have.Label()),

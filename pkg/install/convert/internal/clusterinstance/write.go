@@ -51,7 +51,7 @@ func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) 
 		w.Lose("spec.pullSecret", losses.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
 	var text strings.Builder
-	if err := render.WriteYAML(&text, all); err != nil {
+	if err := (&render.Objects{Cluster: all}).WriteYAML(&text); err != nil {
 		return nil, nil, err
 	}
 	w.File("clusterinstance.yaml", secrets, text.String())

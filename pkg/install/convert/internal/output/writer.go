@@ -241,7 +241,7 @@ func Over(base, top hubobjects.Fields) hubobjects.Fields {
 // ObjectFile writes objects as one file.
 func (w *Writer) ObjectFile(path string, secret bool, objects ...*unstructured.Unstructured) {
 	var text strings.Builder
-	if err := render.WriteYAML(&text, objects); err != nil {
+	if err := (&render.Objects{Cluster: objects}).WriteYAML(&text); err != nil {
 		w.Refuse("", err.Error(), "")
 		return
 	}

@@ -196,7 +196,7 @@ type loggingTransport struct {
 func (c *loggingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	began := c.clock.Now()
 	response, err := c.next.RoundTrip(request)
-	call := install.Call{Method: request.Method, Path: request.URL.Path, Duration: c.clock.Now().Sub(began)}
+	call := install.Call{Method: request.Method, URL: request.URL.Path, Duration: c.clock.Now().Sub(began)}
 	if request.URL.Query().Get("watch") != "" {
 		call.Method = "WATCH"
 	}

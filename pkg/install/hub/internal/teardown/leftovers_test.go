@@ -229,7 +229,7 @@ func TestPreserveOfSomebodyElse(t *testing.T) {
 		return true, cd, nil
 	})
 	err := w.DeleteCluster(t.Context(), cd, "lab/lab", false)
-	if model.CodeOf(err) != model.CodeFailure || !strings.Contains(err.Error(), "preserveOnDelete") {
+	if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "preserveOnDelete") {
 		t.Errorf("got %v", err)
 	}
 	for _, action := range client.Actions() {

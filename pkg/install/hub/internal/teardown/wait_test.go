@@ -107,7 +107,7 @@ func TestGoneByIdentity(t *testing.T) {
 	if err := w.gone(t.Context(), before); err != nil {
 		t.Errorf("the one before: %v", err)
 	}
-	if err := w.gone(t.Context(), again); model.CodeOf(err) != model.CodeTimeout {
+	if err := w.gone(t.Context(), again); model.FaultOf(err).Code != model.CodeTimeout {
 		t.Errorf("the one that is there: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestGoneUnheard(t *testing.T) {
 		put(t, at, u)
 		at.Store(kube.Agents).Fail(test.failing)
 		err := w.gone(t.Context(), u)
-		if model.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) {
+		if model.FaultOf(err).Code != test.code || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -26,7 +26,7 @@ const (
 	mostElements = 20000
 )
 
-// Exchange is rest.Exchange.
+// Exchange is install.Call.
 type Exchange struct {
 	Method   string
 	URL      string
