@@ -208,6 +208,16 @@ func Run(run func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(command *cobra.Command, _ []string) error { return run(command.Context()) }
 }
 
+// After is what a command does that first reads its arguments, and then runs.
+func After(read func(*cobra.Command, []string) error, run func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(command *cobra.Command, given []string) error {
+		if err := read(command, given); err != nil {
+			return err
+		}
+		return run(command.Context())
+	}
+}
+
 // NoArguments refuses everything that is no flag. What is probably the file gets its flag.
 func NoArguments(command *cobra.Command, given []string) error {
 	if len(given) == 0 {

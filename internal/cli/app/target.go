@@ -3,6 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/document"
 	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/hub/machines"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -91,12 +95,7 @@ func (t *Target) Optional(command *cobra.Command, given []string) error {
 
 // Then is what a command does that reads its target, and then runs.
 func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*cobra.Command, []string) error {
-	return func(command *cobra.Command, given []string) error {
-		if err := t.Read(command, given, kinds...); err != nil {
-			return err
-		}
-		return run(command.Context())
-	}
+	return After(func(command *cobra.Command, given []string) error { return t.Read(command, given, kinds...) }, run)
 }
 
 // KindOf is what a person called a kind, in the singular.
@@ -191,4 +190,61 @@ func (a *App) IDOnHub(cluster *spec.Cluster) string {
 		return ""
 	}
 	return cmp.Or(a.Globals.Kube.Scope(), cluster.HubNamespace()) + "/" + cluster.Metadata.Name
+}
+
+// machineReader is a service that has Machines of Cluster API beside it: a hub may.
+type machineReader interface {
+	Machines(ctx context.Context) ([]machines.Machine, error)
+}
+
+// Machines are the Machines of Cluster API that the user may see. A REST service has none.
+func Machines(ctx context.Context, service *install.Client) ([]machines.Machine, error) {
+	reader, is := service.Backend.(machineReader)
+	if !is {
+		return nil, &model.Fault{
+			Code: model.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service knows no Machines of Cluster API"),
+			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST hosts have the names of their Machines: {why host NAME}",
+		}
+	}
+	return reader.Machines(ctx)
+}
+
+// ErrSeveralMachines is in the error of a search for a Machine by a name that several have.
+var ErrSeveralMachines = errors.New("there are several")
+
+// FindMachine finds the Machine that a target names.
+func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target) (machines.Machine, error) {
+	all, err := Machines(ctx, service)
+	if fault, is := errors.AsType[*model.Fault](err); is {
+		fault.Next = fault.Next.Map(func(command string) string {
+			return strings.Replace(command, "why host NAME", "why host "+names.Quoted(path.Base(t.Name)), 1)
+		})
+	}
+	if err != nil {
+		return machines.Machine{}, err
+	}
+	var same []machines.Machine
+	var others, ids []string
+	for i := range all {
+		switch m := &all[i]; t.Name {
+		case m.ID():
+			return *m, nil
+		case m.Name:
+			same, ids = append(same, *m), append(ids, m.ID())
+		default:
+			others = append(others, m.Name)
+		}
+	}
+	fault := &model.Fault{Code: model.CodeNotFound, Op: "find Machine", On: t.Name, Permanent: true, Next: "{get machines}"}
+	switch {
+	case len(same) == 1:
+		return same[0], nil
+	case len(same) > 1:
+		fault.Err, fault.Next = fmt.Errorf("%w: %s", ErrSeveralMachines, names.Few(ids)), "use the id, NAMESPACE/NAME"
+	case len(others) == 0:
+		fault.Err = errors.New("there are no Machines at all")
+	default:
+		fault.Err = fmt.Errorf("there is none of that name; there are %s", names.Few(others))
+	}
+	return machines.Machine{}, fault
 }

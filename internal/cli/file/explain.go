@@ -1,6 +1,7 @@
 package file
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/shared/catalogue"
 	"github.com/oaictl/oaictl/pkg/install/model"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/install/spec/schema"
 )
 
@@ -314,4 +316,48 @@ func entryText(entry catalogue.Entry, facts []fact) string {
 // wrapped breaks a text into lines of at most 78 characters, each indented.
 func wrapped(text, indent string) string {
 	return indent + strings.Join(progress.Wrap(text, 78-len(indent)), "\n"+indent)
+}
+
+// NewSchema is `schema`.
+func NewSchema(a *app.App) *cobra.Command {
+	var given string
+	command := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of cluster.yaml",
+		Args:  app.NoArguments,
+		RunE: func(*cobra.Command, []string) error {
+			kind, err := documentKind(given)
+			if err != nil {
+				return err
+			}
+			text := schema.JSON(kind)
+			var data any
+			if a.Globals.Format.Machine() {
+				if err := json.Unmarshal(text, &data); err != nil {
+					return err
+				}
+			}
+			return a.Print(printer.Result{Data: data, Names: []string{strings.ToLower(kind)}, Text: func() string { return string(text) }})
+		},
+	}
+	command.Flags().StringVar(&given, "kind", strings.ToLower(spec.Kind), "`KIND` of file: "+strings.Join(DocumentKinds(), " or "))
+	return command
+}
+
+// schemaKinds are the kinds of files that have a schema.
+func schemaKinds() []string { return []string{spec.Kind, spec.KindNodes} }
+
+// DocumentKinds are the kinds of files that have a schema, as --kind takes them.
+func DocumentKinds() []string {
+	return document.Each(schemaKinds(), strings.ToLower)
+}
+
+// documentKind is the kind that --kind names, in any case.
+func documentKind(given string) (string, error) {
+	for _, kind := range schemaKinds() {
+		if strings.EqualFold(given, kind) {
+			return kind, nil
+		}
+	}
+	return "", app.Usagef("%q is no kind of file; it is one of %s", given, strings.Join(DocumentKinds(), ", "))
 }

@@ -51,11 +51,8 @@ func newGetClusters(a *app.App) *cobra.Command {
 		Use:     "clusters [NAME|ID|-f FILE]",
 		Aliases: []string{"cluster"},
 		Short:   "List clusters, or show one",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Optional(command, given); err != nil {
-				return err
-			}
-			return show(command.Context(), o, listing[document.Cluster]{
+		RunE: app.After(o.Optional, func(ctx context.Context) error {
+			return show(ctx, o, listing[document.Cluster]{
 				named: o.one(),
 				read:  o.clusters,
 				key:   func(c document.Cluster) string { return c.ID },
@@ -63,7 +60,7 @@ func newGetClusters(a *app.App) *cobra.Command {
 				table: o.clusterTable,
 				gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
 			})
-		},
+		}),
 	}
 	o.declare(command.Flags())
 	return command
@@ -108,14 +105,11 @@ func newGetHosts(a *app.App) *cobra.Command {
 		Use:     "hosts [CLUSTER|ID|-f FILE]",
 		Aliases: []string{"host"},
 		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.Optional(command, given); err != nil {
-				return err
-			}
+		RunE: app.After(o.Optional, func(ctx context.Context) error {
 			if o.InfraEnv != "" && o.one() {
 				return app.Usagef("--infra-env and a cluster exclude each other")
 			}
-			return show(command.Context(), o, listing[document.Host]{
+			return show(ctx, o, listing[document.Host]{
 				read:  o.hosts,
 				key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
 				name:  func(h document.Host) string { return "host/" + h.Name },
@@ -125,7 +119,7 @@ func newGetHosts(a *app.App) *cobra.Command {
 				standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
 				plain:     func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
 			})
-		},
+		}),
 	}
 	o.declare(command.Flags())
 	o.DeclareCluster(command.Flags())

@@ -32,12 +32,7 @@ func newMerge(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "merge [NAME|ID|-f FILE]",
 		Short: "Put a cluster's kubeconfig among those that kubectl uses, next to the other entries",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given); err != nil {
-				return err
-			}
-			return o.merge(command.Context())
-		},
+		RunE:  app.After(o.read, o.merge),
 	}
 	flags := command.Flags()
 	o.declare(flags)

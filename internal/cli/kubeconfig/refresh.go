@@ -31,12 +31,7 @@ func newRefresh(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "refresh [NAME|ID|-f FILE]",
 		Short: "Fetch a kubeconfig anew whose client certificate has ended, or ends within 30 days",
-		RunE: func(command *cobra.Command, given []string) error {
-			if err := o.read(command, given); err != nil {
-				return err
-			}
-			return o.refresh(command.Context())
-		},
+		RunE:  app.After(o.read, o.refresh),
 	}
 	flags := command.Flags()
 	o.declare(flags)

@@ -34,13 +34,7 @@ func NewRemove(a *app.App) *cobra.Command {
 		Use:     "remove-node NODE...",
 		Aliases: []string{"remove-nodes"},
 		Short:   "Drain nodes, and take them out of an installed cluster",
-		RunE: func(command *cobra.Command, given []string) error {
-			o.nodes = given
-			if err := o.check(); err != nil {
-				return err
-			}
-			return o.run(command.Context())
-		},
+		RunE:    app.After(o.check, o.run),
 	}
 	flags := command.Flags()
 	o.Target.Declare(flags)
@@ -56,7 +50,8 @@ func NewRemove(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *removeOptions) check() error {
+func (o *removeOptions) check(_ *cobra.Command, given []string) error {
+	o.nodes = given
 	switch {
 	case len(o.nodes) == 0:
 		return app.Usagef("remove-node needs the NAME of a node, or of its host")

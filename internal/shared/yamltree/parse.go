@@ -265,51 +265,75 @@ func otherThanText(word string) bool {
 	return false
 }
 
+// Style is how keys and scalars are written.
+type Style struct {
+	Key func(text string) string
+	// Scalar writes a value whose further lines, if it has any, begin at an indent.
+	Scalar func(n *Node, indent int) string
+	// ListsBelow has a list that is an item of another one begin on a line below its dash.
+	ListsBelow bool
+}
+
 // YAML is the tree as YAML, with its keys in their order.
 func (n *Node) YAML() string {
-	var out strings.Builder
-	emit(&out, n, 0, false)
-	return out.String()
+	return n.Written(Style{Key: quoteScalar, Scalar: func(n *Node, _ int) string { return scalarText(n) }})
+}
+
+// Written is the tree as YAML in a style, with its keys in their order.
+func (n *Node) Written(style Style) string {
+	w := writer{Style: style}
+	w.emit(n, 0, false)
+	return w.String()
+}
+
+type writer struct {
+	strings.Builder
+	Style
 }
 
 // emit writes n at an indent, inline behind "- ", where the first line has none.
-func emit(out *strings.Builder, n *Node, indent int, inline bool) {
+func (w *writer) emit(n *Node, indent int, inline bool) {
 	pad := strings.Repeat(" ", indent)
 	switch {
 	case n.Kind == Map && len(n.Entries) > 0:
 		for i, e := range n.Entries {
 			if i > 0 || !inline {
-				out.WriteString(pad)
+				w.WriteString(pad)
 			}
-			out.WriteString(quoteScalar(e.Key) + ":")
-			emitValue(out, e.Value, indent)
+			w.WriteString(w.Key(e.Key) + ":")
+			w.emitValue(e.Value, indent)
 		}
 	case n.Kind == List && len(n.Items) > 0:
 		for i, item := range n.Items {
 			if i > 0 || !inline {
-				out.WriteString(pad)
+				w.WriteString(pad)
 			}
-			out.WriteString("- ")
-			emit(out, item, indent+2, true)
+			if w.ListsBelow && item.Kind == List && len(item.Items) > 0 {
+				w.WriteString("-\n")
+				w.emit(item, indent+2, false)
+				continue
+			}
+			w.WriteString("- ")
+			w.emit(item, indent+2, true)
 		}
 	default:
 		if !inline {
-			out.WriteString(pad)
+			w.WriteString(pad)
 		}
-		out.WriteString(scalarText(n) + "\n")
+		w.WriteString(w.Scalar(n, indent) + "\n")
 	}
 }
 
-func emitValue(out *strings.Builder, n *Node, indent int) {
+func (w *writer) emitValue(n *Node, indent int) {
 	switch {
 	case n.Kind == Map && len(n.Entries) > 0:
-		out.WriteString("\n")
-		emit(out, n, indent+2, false)
+		w.WriteString("\n")
+		w.emit(n, indent+2, false)
 	case n.Kind == List && len(n.Items) > 0:
-		out.WriteString("\n")
-		emit(out, n, indent, false)
+		w.WriteString("\n")
+		w.emit(n, indent, false)
 	default:
-		out.WriteString(" " + scalarText(n) + "\n")
+		w.WriteString(" " + w.Scalar(n, indent+2) + "\n")
 	}
 }
 

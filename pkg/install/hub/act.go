@@ -142,7 +142,7 @@ func (a *actor) registerCluster(ctx context.Context) error {
 // AgentClusterInstall that is left refers to that, "" otherwise.
 func (a *actor) formerImageSet() string {
 	_, former := hubobjects.ImageSetNames(a.Namespace.Name, a.Cluster)
-	if left := a.Namespace.Store(kube.AgentClusterInstalls).Get(a.Cluster); left != nil && currentImageSet(left) == former {
+	if left := a.Namespace.Store(kube.AgentClusterInstalls).Get(a.Cluster); left != nil && kube.ImageSetOf(left) == former {
 		return former
 	}
 	return ""
@@ -212,7 +212,7 @@ func (a *actor) updateCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
+	made, err := a.objects(render.Options{ImageSet: kube.ImageSetOf(live)})
 	if err != nil {
 		return err
 	}
@@ -293,11 +293,6 @@ func (a *actor) isNeeded(want *unstructured.Unstructured) bool {
 		return name == "mirrors" && has(model.SettingInstallConfigOverrides, model.SettingDiscoveryIgnition, model.SettingTrustBundle)
 	}
 	return false
-}
-
-func currentImageSet(made *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name")
-	return name
 }
 
 func objectOf(objects []*unstructured.Unstructured, kind string) *unstructured.Unstructured {

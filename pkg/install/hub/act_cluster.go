@@ -228,7 +228,7 @@ func (a *actor) manifests(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.objects(render.Options{ImageSet: currentImageSet(live)})
+	made, err := a.objects(render.Options{ImageSet: kube.ImageSetOf(live)})
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (a *actor) hostSecrets(ctx context.Context, agent *unstructured.Unstructure
 	}
 	set := ""
 	if _, live, err := a.current(); err == nil {
-		set = currentImageSet(live)
+		set = kube.ImageSetOf(live)
 	}
 	made, err := a.objects(render.Options{ImageSet: set})
 	if err != nil {
@@ -397,7 +397,7 @@ func (a *actor) registerHost(ctx context.Context) error {
 	boots := model.InfraEnvPlan{Name: env.Name, Arch: spec.Arch(env.Settings[model.SettingArch].Text()), Hosts: []string{host.Name}}
 	options := render.Options{InfraEnvs: []model.InfraEnvPlan{boots}}
 	if deployment, live, err := a.current(); err == nil {
-		options.ImageSet = currentImageSet(live)
+		options.ImageSet = kube.ImageSetOf(live)
 		options.Bound = env.ClusterID == kube.ID(deployment.GetNamespace(), deployment.GetName())
 	}
 	made, err := a.objects(options)

@@ -70,7 +70,7 @@ func (a *actor) infraEnvObjects() (*render.Objects, error) {
 	}
 	set := ""
 	if _, live, err := a.current(); err == nil {
-		set = currentImageSet(live)
+		set = kube.ImageSetOf(live)
 	}
 	_, versioned := a.action.Settings[model.SettingOSVersion]
 	made, err := a.objects(render.Options{ImageSet: set, Installed: versioned, InfraEnvs: []model.InfraEnvPlan{plan}})

@@ -160,7 +160,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 				must.Get(s.client(kube.AgentClusterInstalls).Create(t.Context(), left, metav1.CreateOptions{FieldManager: "before"}))(t)
 			}
 			s.settle()
-			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
+			check.Equal(t, kube.ImageSetOf(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
 			for set, there := range map[string]bool{want: true, not: false} {
 				if is := s.hasImageSet(set); is != there {
 					t.Errorf("%s is there: %v", set, is)
@@ -169,7 +169,7 @@ func TestImageSetOfTheFile(t *testing.T) {
 			// What is changed later continues from there.
 			s.desired.Spec.Spec.Network.Machine = []string{"192.168.0.0/16"}
 			check.Slice(t, s.settle(), []string{"UpdateCluster"})
-			check.Equal(t, currentImageSet(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
+			check.Equal(t, kube.ImageSetOf(s.get(kube.AgentClusterInstalls, s.namespace)), want, "it refers to")
 			must.Do(t, s.plane.DeleteCluster(t.Context(), kube.ID(s.namespace, s.namespace), install.DeleteOptions{}))
 			if s.hasImageSet(want) {
 				t.Errorf("%s is left", want)

@@ -32,7 +32,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	if err != nil {
 		return nil, err
 	}
-	image, err := p.imageSet(ctx, currentImageSet(made))
+	image, err := p.imageSet(ctx, kube.ImageSetOf(made))
 	if err != nil {
 		return nil, err
 	}

@@ -81,25 +81,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 		return install.EventPage{}, notYet("read events of", on, "the service names no address for them yet")
 	}
 	query := parsed.Query()
-	set := func(name, value string) {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	set("order", "ascending")
-	if filter.Newest {
-		set("order", "descending")
-	}
-	limit := 500
-	if filter.Limit > 0 {
-		limit = filter.Limit
-	}
-	set("limit", strconv.Itoa(limit))
-	set("message", filter.Message)
-	set("severities", strings.Join(filter.Severities, ","))
-	if offset > 0 {
-		set("offset", strconv.Itoa(offset))
-	}
+	serviceplane.SetEventQuery(query, filter, offset)
 	parsed.RawQuery = query.Encode()
 	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
+	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -23,32 +25,16 @@ const eventCount = "Event-Count"
 
 // Events reads one page of the service's event log, from the offset on.
 func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset int) (install.EventPage, error) {
-	return p.eventPage(ctx, filter, offset, map[string][]string{})
+	return p.eventPage(ctx, filter, offset, url.Values{})
 }
 
-func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query map[string][]string) (install.EventPage, error) {
-	query["order"], query["limit"] = []string{"ascending"}, []string{"500"}
-	set := func(name, value string) {
-		if value != "" {
-			query[name] = []string{value}
+func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query url.Values) (install.EventPage, error) {
+	serviceplane.SetEventQuery(query, filter, offset)
+	for name, id := range map[string]string{"cluster_id": filter.ClusterID, "host_id": filter.HostID, "infra_env_id": filter.InfraEnvID} {
+		if id != "" && (name != "infra_env_id" || filter.HostID == "") {
+			query.Set(name, id)
 		}
 	}
-	set("cluster_id", filter.ClusterID)
-	set("host_id", filter.HostID)
-	if filter.HostID == "" {
-		set("infra_env_id", filter.InfraEnvID)
-	}
-	set("message", filter.Message)
-	if filter.Newest {
-		set("order", "descending")
-	}
-	if filter.Limit > 0 {
-		set("limit", strconv.Itoa(filter.Limit))
-	}
-	if offset > 0 {
-		set("offset", strconv.Itoa(offset))
-	}
-	set("severities", strings.Join(filter.Severities, ",")) // of a repeated parameter the last would count
 	page := install.EventPage{Total: -1}
 	events, err := transport.ListOf(ctx, p.conn, transport.Request{
 		Op: "read events of", On: cmp.Or(filter.ClusterID, filter.HostID, filter.InfraEnvID, "the service"),
@@ -332,7 +318,7 @@ func (p *Plane) recall(ctx context.Context, w *watch) error {
 	if w.log.recalled || w.log.silent || w.cluster == nil || !attempted(w.cluster) {
 		return nil
 	}
-	page, err := p.eventPage(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: latest}, 0, map[string][]string{"cluster_level": {"true"}})
+	page, err := p.eventPage(ctx, install.EventFilter{ClusterID: w.id, Newest: true, Limit: latest}, 0, url.Values{"cluster_level": {"true"}})
 	if err == nil {
 		w.log.remember(inOrder(page.Events)...)
 		if len(preparationsOf(w.log.preparations).failed) > 0 {

@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -45,6 +48,27 @@ func Only[T any](kind, text string, none error, found []T, name func(T) string) 
 	return nothing, &model.Fault{
 		Code: model.CodeNotFound, Op: "find " + kind, On: text, Permanent: true,
 		Err: fmt.Errorf("there are several: %s", strings.Join(names, ", ")), Next: "use the id",
+	}
+}
+
+// SetEventQuery sets the parameters of a page of the service's event log, save for what the events are about.
+func SetEventQuery(query url.Values, filter install.EventFilter, offset int) {
+	query.Set("order", "ascending")
+	if filter.Newest {
+		query.Set("order", "descending")
+	}
+	query.Set("limit", "500")
+	if filter.Limit > 0 {
+		query.Set("limit", strconv.Itoa(filter.Limit))
+	}
+	if offset > 0 {
+		query.Set("offset", strconv.Itoa(offset))
+	}
+	if filter.Message != "" {
+		query.Set("message", filter.Message)
+	}
+	if len(filter.Severities) > 0 { // of a repeated parameter the last would count
+		query.Set("severities", strings.Join(filter.Severities, ","))
 	}
 }
 

@@ -241,7 +241,7 @@ func (r *Account) TextOf(d *spec.Document) string {
 	if d.Inline == nil {
 		return ""
 	}
-	return (&emitter{written: r.Written}).document(d).document()
+	return (&emitter{written: r.Written}).document(d).Written(readable())
 }
 
 // HoldsSecret says whether something at or below n may not be shown.

@@ -2,14 +2,13 @@ package input
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -24,19 +23,14 @@ type emitter struct {
 // Emit writes a document, a *spec.Cluster or *spec.Nodes.
 func Emit(document any, present map[string]bool, written map[*spec.Document]*Node) []byte {
 	e := &emitter{present: present, written: written}
-	return []byte(e.structure(reflect.ValueOf(document).Elem(), "").document())
+	tree := e.structure(reflect.ValueOf(document).Elem(), "")
+	return []byte(tree.Written(readable()))
 }
 
-type tree struct {
-	keys   []string // of a map, as they are written
-	below  []tree
-	isMap  bool
-	isList bool
-	scalar any
-}
+func readable() yamltree.Style { return yamltree.Style{Key: quoted, Scalar: scalar, ListsBelow: true} }
 
-func (e *emitter) structure(v reflect.Value, path string) tree {
-	t := tree{isMap: true}
+func (e *emitter) structure(v reflect.Value, path string) *yamltree.Node {
+	n := yamltree.NewMap()
 	for i := range v.NumField() {
 		name := losses.FieldName(v.Type().Field(i))
 		below := strings.TrimPrefix(path+"."+name, ".")
@@ -44,15 +38,15 @@ func (e *emitter) structure(v reflect.Value, path string) tree {
 			continue // an empty list is no zero: it says that there shall be none
 		}
 		value := e.value(v.Field(i), below)
-		if v.Field(i).Kind() == reflect.Struct && value.isMap && len(value.below) == 0 {
+		if v.Field(i).Kind() == reflect.Struct && value.Kind == yamltree.Map && len(value.Entries) == 0 {
 			continue // it says nothing
 		}
-		t.keys, t.below = append(t.keys, name), append(t.below, value)
+		n.Add(name, value)
 	}
-	return t
+	return n
 }
 
-func (e *emitter) value(v reflect.Value, path string) tree {
+func (e *emitter) value(v reflect.Value, path string) *yamltree.Node {
 	if v.Kind() == reflect.Pointer {
 		if document, is := v.Interface().(*spec.Document); is {
 			return e.document(document)
@@ -60,21 +54,21 @@ func (e *emitter) value(v reflect.Value, path string) tree {
 		v = v.Elem()
 	}
 	if short, ok := plainWord(v); ok {
-		return tree{scalar: short}
+		return yamltree.Of(short)
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		return e.structure(v, path)
 	case reflect.Slice:
-		t := tree{isList: true}
+		n := yamltree.NewList()
 		for i := range v.Len() {
-			t.below = append(t.below, e.value(v.Index(i), fmt.Sprintf("%s[%d]", path, i)))
+			n.Append(e.value(v.Index(i), fmt.Sprintf("%s[%d]", path, i)))
 		}
-		return t
+		return n
 	case reflect.Map:
-		return treeOfAny(plainMap(v))
+		return yamltree.Of(plainMap(v))
 	}
-	return tree{scalar: plain(v)}
+	return yamltree.Of(plain(v))
 }
 
 // plainWord is the plain text that means the same as a struct.
@@ -113,128 +107,68 @@ func plainMap(v reflect.Value) map[string]any {
 	return m
 }
 
-func (e *emitter) document(d *spec.Document) tree {
+func (e *emitter) document(d *spec.Document) *yamltree.Node {
 	switch {
 	case d.File != "":
-		return tree{isMap: true, keys: []string{"file"}, below: []tree{{scalar: d.File}}}
+		return yamltree.NewMap(yamltree.Pair("file", d.File))
 	case e.written[d] != nil:
-		return treeOfNode(e.written[d])
+		return treeOf(e.written[d])
 	}
-	return treeOfAny(d.Inline)
+	return yamltree.Of(d.Inline)
 }
 
-func treeOfNode(n *Node) tree {
-	t := tree{isMap: n.Kind == MapNode, isList: n.Kind == ListNode}
-	if !t.isMap && !t.isList {
-		return tree{scalar: n.Plain()}
+// treeOf has the keys in the order in which they were read.
+func treeOf(n *Node) *yamltree.Node {
+	switch n.Kind {
+	case MapNode:
+		tree := yamltree.NewMap()
+		for _, c := range n.Children {
+			tree.Add(c.Key, treeOf(c))
+		}
+		return tree
+	case ListNode:
+		tree := yamltree.NewList()
+		for _, c := range n.Children {
+			tree.Append(treeOf(c))
+		}
+		return tree
 	}
-	for _, c := range n.Children {
-		t.keys, t.below = append(t.keys, quoted(c.Key)), append(t.below, treeOfNode(c))
-	}
-	return t
-}
-
-// treeOfAny has its keys in alphabetical order.
-func treeOfAny(value any) tree {
-	switch value := value.(type) {
-	case map[string]any:
-		t := tree{isMap: true}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			t.keys, t.below = append(t.keys, quoted(key)), append(t.below, treeOfAny(value[key]))
-		}
-		return t
-	case []any:
-		t := tree{isList: true}
-		for _, item := range value {
-			t.below = append(t.below, treeOfAny(item))
-		}
-		return t
-	}
-	return tree{scalar: value}
-}
-
-func (t tree) document() string {
-	var w writer
-	w.tree(t, -2, false)
-	return strings.TrimPrefix(w.String(), "\n")
-}
-
-type writer struct{ strings.Builder }
-
-func (w *writer) pad(indent int) { w.WriteString(strings.Repeat(" ", indent)) }
-
-// tree writes a value behind "key:", or behind "-" for an item of a list, where
-// a map begins in the same line.
-func (w *writer) tree(t tree, indent int, item bool) {
-	switch {
-	case t.isMap && len(t.below) > 0:
-		for i, below := range t.below {
-			switch {
-			case i == 0 && item:
-				w.WriteString(" ")
-			case i == 0:
-				w.WriteString("\n")
-				w.pad(indent + 2)
-			default:
-				w.pad(indent + 2)
-			}
-			w.WriteString(t.keys[i] + ":")
-			w.tree(below, indent+2, false)
-		}
-	case t.isList && len(t.below) > 0:
-		if item {
-			indent += 2
-		}
-		w.WriteString("\n")
-		for _, below := range t.below {
-			w.pad(indent)
-			w.WriteString("-")
-			w.tree(below, indent, true)
-		}
-	case t.isMap:
-		w.WriteString(" {}\n")
-	case t.isList:
-		w.WriteString(" []\n")
-	default:
-		w.scalar(t.scalar, indent)
-	}
+	return yamltree.Of(n.Plain())
 }
 
 // scalar writes a text of several lines as a block where that gives it back exactly.
-func (w *writer) scalar(value any, indent int) {
-	switch value := value.(type) {
+func scalar(n *yamltree.Node, indent int) string {
+	switch value := n.Value.(type) {
 	case nil:
-		w.WriteString(" null\n")
+		return map[yamltree.Kind]string{yamltree.Map: "{}", yamltree.List: "[]", yamltree.Null: "null"}[n.Kind]
 	case string:
 		if isBlock(value) {
-			w.block(value, indent+2)
-			return
+			return block(value, indent)
 		}
-		w.WriteString(" " + quoted(value) + "\n")
+		return quoted(value)
 	case float64:
 		text := strconv.FormatFloat(value, 'g', -1, 64)
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"
 		}
-		w.WriteString(" " + text + "\n")
+		return text
 	default:
-		fmt.Fprintf(w, " %v\n", value)
+		return fmt.Sprint(value)
 	}
 }
 
-func (w *writer) block(text string, indent int) {
-	w.WriteString(" |")
+func block(text string, indent int) string {
+	head := "|"
 	if !strings.HasSuffix(text, "\n") {
-		w.WriteString("-")
+		head = "|-"
 	}
-	w.WriteString("\n")
-	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	for i, line := range lines {
 		if line != "" {
-			w.pad(indent)
-			w.WriteString(line)
+			lines[i] = strings.Repeat(" ", indent) + line
 		}
-		w.WriteString("\n")
 	}
+	return head + "\n" + strings.Join(lines, "\n")
 }
 
 // blockText matches texts of several lines that a literal block gives back

@@ -5,7 +5,6 @@ package kube
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -175,21 +173,9 @@ func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) 
 
 // resourcesOf are the resources of a group's version, none where the hub does not know it.
 func (c *Client) resourcesOf(ctx context.Context, groupVersion string) ([]string, error) {
-	ctx, cancel := WithTimeout(ctx)
-	defer cancel()
-	data, err := c.Raw.Get().AbsPath("/apis/" + groupVersion).Do(ctx).Raw()
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, c.Fault(Attempt{Op: "ask the hub for " + groupVersion}, err)
-	}
 	var list metav1.APIResourceList
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, &model.Fault{
-			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
-			Err: errors.New("what answers there is no Kubernetes API server"), Next: "check --kubeconfig and --context",
-		}
+	if found, err := c.readDiscovery(ctx, groupVersion, "/apis/"+groupVersion, &list); err != nil || !found {
+		return nil, err
 	}
 	names := make([]string, 0, len(list.APIResources))
 	for _, r := range list.APIResources {

@@ -18,14 +18,14 @@ import (
 // empty where it does not. Everybody may ask that, unlike for the kind's definition.
 func (c *Client) Discover(ctx context.Context, kind schema.GroupKind) (schema.GroupVersionResource, error) {
 	var group metav1.APIGroup
-	found, err := c.readDiscovery(ctx, "/apis/"+kind.Group, &group)
+	found, err := c.readDiscovery(ctx, "/apis/"+kind.Group, "/apis/"+kind.Group, &group)
 	if err != nil || !found {
 		return schema.GroupVersionResource{}, err
 	}
 	for _, served := range group.Versions { // providers share groups, and not their versions
 		version := schema.GroupVersion{Group: kind.Group, Version: served.Version}
 		var list metav1.APIResourceList
-		if _, err = c.readDiscovery(ctx, "/apis/"+version.String(), &list); err != nil {
+		if _, err = c.readDiscovery(ctx, "/apis/"+version.String(), "/apis/"+version.String(), &list); err != nil {
 			return schema.GroupVersionResource{}, err
 		}
 		for i := range list.APIResources {
@@ -37,7 +37,8 @@ func (c *Client) Discover(ctx context.Context, kind schema.GroupKind) (schema.Gr
 	return schema.GroupVersionResource{}, nil
 }
 
-func (c *Client) readDiscovery(ctx context.Context, path string, into any) (found bool, err error) {
+// readDiscovery reads what the API server has at a path, which errors call what.
+func (c *Client) readDiscovery(ctx context.Context, what, path string, into any) (found bool, err error) {
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
 	data, err := c.Raw.Get().AbsPath(path).Do(ctx).Raw()
@@ -45,7 +46,7 @@ func (c *Client) readDiscovery(ctx context.Context, path string, into any) (foun
 	case apierrors.IsNotFound(err):
 		return false, nil
 	case err != nil:
-		return false, c.Fault(Attempt{Op: "ask the hub for " + path}, err)
+		return false, c.Fault(Attempt{Op: "ask the hub for " + what}, err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return false, &model.Fault{

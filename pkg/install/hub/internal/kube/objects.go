@@ -153,6 +153,12 @@ func ClusterOf(u *unstructured.Unstructured) string {
 	return ""
 }
 
+// ImageSetOf is the name of the ClusterImageSet that an AgentClusterInstall refers to.
+func ImageSetOf(made *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name")
+	return name
+}
+
 // labelClusterAPI is Cluster API's, with the name of a Cluster.
 const labelClusterAPI = "cluster.x-k8s.io/cluster-name"
 

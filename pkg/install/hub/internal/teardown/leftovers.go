@@ -69,15 +69,10 @@ func (w *Deleter) imageSets(made *unstructured.Unstructured) []string {
 	switch {
 	case made == nil:
 		return []string{name, former}
-	case imageSetOf(made) == former:
+	case kube.ImageSetOf(made) == former:
 		return []string{former}
 	}
 	return []string{name}
-}
-
-func imageSetOf(made *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(made.Object, "spec", "imageSetRef", "name")
-	return name
 }
 
 func (w *Deleter) removeImageSet(ctx context.Context, name string, made *unstructured.Unstructured) error {
@@ -105,7 +100,7 @@ func (w *Deleter) ownImageSet(ctx context.Context, name string, made *unstructur
 	}
 	for i := range installs {
 		other := &installs[i]
-		if imageSetOf(other) == name && (made == nil || other.GetUID() != made.GetUID()) {
+		if kube.ImageSetOf(other) == name && (made == nil || other.GetUID() != made.GetUID()) {
 			w.report(fmt.Sprintf("the ClusterImageSet %s stays: the AgentClusterInstall %s refers to it", name, kube.ID(other.GetNamespace(), other.GetName())))
 			return nil, nil
 		}
@@ -193,12 +188,15 @@ func (w *Deleter) othersOf(ctx context.Context, k schema.GroupVersionResource) s
 // deletable are the kinds that can be in a namespace and be deleted there, except events, which belong to the objects
 // that they are about.
 func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource, error) {
-	data, err := w.Raw.Get().AbsPath("/apis").Do(ctx).Raw()
-	if err != nil {
-		return nil, err
+	read := func(path string, into any) error {
+		data, err := w.Raw.Get().AbsPath(path).Do(ctx).Raw()
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, into)
 	}
 	var groups metav1.APIGroupList
-	if err := json.Unmarshal(data, &groups); err != nil {
+	if err := read("/apis", &groups); err != nil {
 		return nil, err
 	}
 	paths := []string{"/api/v1"}
@@ -207,12 +205,8 @@ func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource,
 	}
 	var found []schema.GroupVersionResource
 	for _, path := range paths {
-		data, err := w.Raw.Get().AbsPath(path).Do(ctx).Raw()
-		if err != nil {
-			return nil, err
-		}
 		var list metav1.APIResourceList
-		if err := json.Unmarshal(data, &list); err != nil {
+		if err := read(path, &list); err != nil {
 			return nil, err
 		}
 		version, err := schema.ParseGroupVersion(list.GroupVersion)

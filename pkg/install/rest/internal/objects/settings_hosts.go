@@ -64,19 +64,18 @@ func SkipFormatting(ids []string, skip bool) []body {
 }
 
 func writeHeaders(headers map[string]string) body {
-	out := make([]body, 0, len(headers))
-	for _, key := range slices.Sorted(maps.Keys(headers)) {
-		out = append(out, body{"key": key, "value": headers[key]})
-	}
-	return body{"ignition_endpoint_http_headers": out}
+	return body{"ignition_endpoint_http_headers": entries(headers)}
 }
 
-func writeLabels(labels map[string]string) body {
-	out := make([]body, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		out = append(out, body{"key": key, "value": labels[key]})
+func writeLabels(labels map[string]string) body { return body{"node_labels": entries(labels)} }
+
+// entries are keys and values as the API has them in a list, by the keys.
+func entries(of map[string]string) []body {
+	out := make([]body, 0, len(of))
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, body{"key": key, "value": of[key]})
 	}
-	return body{"node_labels": out}
+	return out
 }
 
 // Fencing are the credentials by which a machine is powered off by its peer.
