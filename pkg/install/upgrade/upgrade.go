@@ -86,6 +86,9 @@ type desiredUpdate struct {
 // payload is a release: a version with its image.
 type payload struct{ Version, Image string }
 
+// name is what a release is called in a sentence.
+func (p payload) name() string { return cmp.Or(p.Version, p.Image, "a release without a name") }
+
 // historyEntry is an update that the cluster has made, or makes.
 type historyEntry struct {
 	payload
@@ -177,7 +180,7 @@ func (s *State) Next() string {
 	next := ""
 	if last := &s.version.History[0]; !last.Completed {
 		next = last.Version
-	} else if a := s.version.Asked; a != nil {
+	} else if a := s.version.Asked; a != nil && a.Mode == "" { // otherwise it was asked only whether it could
 		next = a.Version
 	}
 	if next == s.Current() {
@@ -212,7 +215,7 @@ func (s *State) Obstacles() []string {
 	}
 	var list []string
 	if c := s.version.Conditions[conditionProgressing]; c.Status == isTrue && s.Next() == "" {
-		list = append(list, "The cluster is still at work: "+oneLine(cmp.Or(c.Message, c.Reason)))
+		list = append(list, "The cluster is still at work: "+c.says())
 	}
 	for _, o := range []struct {
 		kind, wrong, text string
@@ -224,7 +227,7 @@ func (s *State) Obstacles() []string {
 		{conditionReleaseAccepted, isFalse, "The cluster refuses the update that it was asked for"},
 	} {
 		if c := s.version.Conditions[o.kind]; c.Status == o.wrong {
-			list = append(list, o.text+": "+oneLine(cmp.Or(c.Message, c.Reason)))
+			list = append(list, o.text+": "+c.says())
 		}
 	}
 	for i := range s.Pools {
