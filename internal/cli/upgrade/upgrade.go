@@ -117,15 +117,24 @@ func (o *clusterOptions) reach(ctx context.Context) (*model.Spoke, error) {
 	return observed.Spoke, nil
 }
 
+// want is a version of the cluster that was named, and of no other.
+func (o *clusterOptions) want(version string) *upgrade.Want {
+	want := &upgrade.Want{Version: version}
+	if c := o.found.Observed.Cluster; c != nil {
+		want.ClusterID = c.OpenShiftID
+	}
+	return want
+}
+
 // show prints how the cluster stands, and asks it for nothing.
 func (o *clusterOptions) show(ctx context.Context) error {
 	spoke, err := o.reach(ctx)
 	if err != nil {
 		return err
 	}
-	state, decision, err := o.plane.Upgrade(ctx, &upgrade.Want{}, false)
+	state, decision, err := o.plane.Upgrade(ctx, o.want(""), false)
 	if err == nil && state.Next() != "" {
-		state, decision, err = o.plane.Upgrade(ctx, &upgrade.Want{Version: state.Next()}, false)
+		state, decision, err = o.plane.Upgrade(ctx, o.want(state.Next()), false)
 	}
 	if err != nil {
 		return o.unread(err)
@@ -204,7 +213,7 @@ func (o *clusterOptions) look(ctx context.Context, ask bool) (*upgrade.State, up
 	if _, err := o.reach(ctx); err != nil {
 		return nil, upgrade.Decision{}, err
 	}
-	return o.plane.Upgrade(ctx, &upgrade.Want{Version: o.To}, ask)
+	return o.plane.Upgrade(ctx, o.want(o.To), ask)
 }
 
 // isFinal reports whether the next look would bring the same error.

@@ -19,7 +19,11 @@ func (p *Plane) Upgrade(ctx context.Context, want *upgrade.Want, ask bool) (*upg
 	p.mu.Unlock()
 	fail := func(err error) (*upgrade.State, upgrade.Decision, error) {
 		f := &model.Fault{Code: model.CodeFailure, Op: "upgrade", On: "the installed cluster", Err: err}
-		if at != nil && !at.isDenied(f) {
+		own, known := errors.AsType[*model.Fault](err)
+		switch {
+		case known:
+			f.Code, f.Permanent, f.Next = own.Code, own.Permanent, own.Next
+		case at != nil && !at.isDenied(f):
 			f.Permanent = apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 		}
 		if told := redact.Text(err.Error()); told != err.Error() {

@@ -60,6 +60,14 @@ func TestUpgradeRefused(t *testing.T) {
 			}
 		})
 	}
+	t.Run("is another cluster", func(t *testing.T) {
+		api := fake.NewSimpleDynamicClient(runtime.NewScheme(), offering("4.20.5"))
+		at := &connection{Client: &workload.Client{Dynamic: api}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
+		_, _, err := (&Plane{at: at}).Upgrade(t.Context(), &upgrade.Want{Version: "4.20.5", ClusterID: "5c1e2d5e"}, true)
+		if fault := model.FaultOf(err); fault.Code != model.CodeInput || !fault.Permanent || fault.Next == "" || len(api.Actions()) != 1 {
+			t.Errorf("it is %+v, after %v", fault, api.Actions())
+		}
+	})
 	if _, _, err := (&Plane{}).Upgrade(t.Context(), &upgrade.Want{}, true); err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("of no cluster: %v", err)
 	}

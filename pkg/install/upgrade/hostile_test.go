@@ -147,6 +147,17 @@ func TestHostileNamesInCommands(t *testing.T) {
 	}
 }
 
+// TestAnotherCluster is neither read nor asked.
+func TestAnotherCluster(t *testing.T) {
+	const id = "5C1E2D5E-9a54-4a5c-8a60-2c8f7a5f3c11"
+	for meant, other := range map[string]bool{"": false, id: false, "5c1e2d5e": true} {
+		s, err := Read(t.Context(), newWorkload(t, object(t, theVersion)), at(0), &Want{Version: "4.20.5", ClusterID: meant})
+		if (s == nil) != other || (err != nil) != other || other && (!strings.Contains(err.Error(), strings.ToLower(id)) || model.FaultOf(err).Code != model.CodeInput) {
+			t.Errorf("meant is %q: %+v, %v", meant, s, err)
+		}
+	}
+}
+
 // TestGatesWithoutTarget: a cluster that does not say where it is brought to has the gates of the version that it runs.
 func TestGatesWithoutTarget(t *testing.T) {
 	of := object(t, strings.Replace(theVersion, "desired: {version: 4.19.7,", "desired: {", 1))

@@ -47,6 +47,12 @@ func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*
 	case err != nil:
 		return nil, fmt.Errorf("read the ClusterVersion: %w", err)
 	}
+	if id := fields(u.Object).text("spec", "clusterID"); want.ClusterID != "" && !strings.EqualFold(id, want.ClusterID) {
+		return nil, &model.Fault{
+			Code: model.CodeInput, Permanent: true, Next: "give the kubeconfig of this cluster",
+			Err: fmt.Errorf("the kubeconfig is of another cluster: it calls itself %s, and %s is meant", cmp.Or(oneLine(id), "nothing"), want.ClusterID),
+		}
+	}
 	s.version = readVersion(u)
 	if err := s.readPools(ctx, c); err != nil {
 		return nil, err

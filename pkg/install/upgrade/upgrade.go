@@ -19,6 +19,9 @@ import (
 type Want struct {
 	// Version of OpenShift or OKD, as 4.20.5; "" wants no change.
 	Version string
+	// ClusterID is the id that the cluster has to have in its ClusterVersion; "" takes every cluster. Of another one nothing
+	// is read.
+	ClusterID string
 	// Image is the release image to take, by digest; "" takes that of the update graph.
 	Image string
 	// Channel of the update graph, as stable-4.20; "" leaves the cluster's.

@@ -110,6 +110,9 @@ func (s *scope) want() *upgrade.Want {
 			false),
 		Acknowledge: spec.Upgrade.Acknowledge,
 	}
+	if s.view != nil && s.view.Observed.Cluster != nil {
+		want.ClusterID = s.view.Observed.Cluster.OpenShiftID // the kubeconfig may be one that a person has put there
+	}
 	want.Fields.Version, want.Fields.Image = "distributionVersion", "spec.config.releaseImage"
 	want.Fields.Channel, want.Fields.AcceptConditional = "spec.upgrade.channel", "spec.upgrade.acceptConditional"
 	return want
