@@ -152,7 +152,7 @@ func (o *clusterOptions) show(ctx context.Context) error {
 	if i := slices.IndexFunc(u.Updates, func(u document.Update) bool { return u.Recommended }); next == "" && i >= 0 {
 		next = u.Updates[i].Version
 	}
-	if next != "" {
+	if next != "" && u.Version != "" {
 		o.Say("Next: %s", o.Hint(o.command(next)))
 	}
 	return nil

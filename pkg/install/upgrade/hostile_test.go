@@ -147,6 +147,19 @@ func TestHostileNamesInCommands(t *testing.T) {
 	}
 }
 
+// TestOddClusters: what a cluster says that is not installed, or was asked for what it cannot do, is shown; an update without a
+// version is not.
+func TestOddClusters(t *testing.T) {
+	fresh := &State{version: &clusterVersion{Available: []payload{{Image: "x"}}, Conditional: []conditional{{}}}}
+	if got := fresh.Obstacles(); len(got) != 1 || !strings.Contains(got[0], "is not installed") || len(fresh.Updates()) != 0 {
+		t.Errorf("of a cluster without history it says %q, %v", got, fresh.Updates())
+	}
+	refused := running("4.20.4", asked(desiredUpdate{Image: "x"}), is("Invalid", "True", "nobody knows x", 0))
+	if got := refused.Obstacles(); len(got) != 1 || !strings.HasSuffix(got[0], "was asked for: nobody knows x") {
+		t.Errorf("of a refusal it says %q", got)
+	}
+}
+
 // TestAnotherCluster is neither read nor asked.
 func TestAnotherCluster(t *testing.T) {
 	const id = "5C1E2D5E-9a54-4a5c-8a60-2c8f7a5f3c11"

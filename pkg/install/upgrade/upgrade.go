@@ -192,7 +192,7 @@ func (s *State) Next() string {
 	return next
 }
 
-// Updates are those that the graph has for this cluster, newest first.
+// Updates are those that the graph has for this cluster, newest first. One without a version cannot be asked for, and is left out.
 func (s *State) Updates() []Update {
 	if s.version == nil {
 		return nil
@@ -207,6 +207,7 @@ func (s *State) Updates() []Update {
 			list = append(list, Update{Version: c.Version, Image: c.Image, Recommended: c.Recommended, Risks: c.risks()})
 		}
 	}
+	list = slices.DeleteFunc(list, func(u Update) bool { return u.Version == "" })
 	slices.SortStableFunc(list, func(a, b Update) int { return -compareTexts(a.Version, b.Version) })
 	return list
 }
@@ -217,6 +218,9 @@ func (s *State) Obstacles() []string {
 		return nil
 	}
 	var list []string
+	if !s.installed() {
+		list = append(list, "The cluster is not installed: only installed clusters are upgraded")
+	}
 	if c := s.version.Conditions[conditionProgressing]; c.Status == isTrue && s.Next() == "" {
 		list = append(list, "The cluster is still at work: "+c.says())
 	}
@@ -227,6 +231,7 @@ func (s *State) Obstacles() []string {
 		{conditionFailing, isTrue, "The cluster fails"},
 		{conditionUpgradeable, isFalse, "The cluster takes no other minor version"},
 		{conditionRetrievedUpdates, isFalse, "The cluster cannot ask for its updates"},
+		{conditionInvalid, isTrue, "The cluster cannot do what it was asked for"},
 		{conditionReleaseAccepted, isFalse, "The cluster refuses the update that it was asked for"},
 	} {
 		if c := s.version.Conditions[o.kind]; c.Status == o.wrong {
