@@ -32,6 +32,7 @@ func TestHint(t *testing.T) {
 		{"a dollar", "--ca-file $1", "{get hosts}", "oaictl --ca-file '$1' get hosts"},
 		{"a step of media", "--service-url http://x", "{agent status}", "oaictl --service-url http://x agent status"},
 		{"no service needed", flags, "{explain validation ntp-synced}", "oaictl explain validation ntp-synced"},
+		{"an update", "--service-url http://x", "{upgrade cluster lab --to 4.20.5}", "oaictl --service-url http://x upgrade cluster lab --to 4.20.5"},
 		{"another of those", flags, "{validate -f FILE}", "oaictl validate -f FILE"},
 		{"prose", flags, "cure what oaictl why lists", "cure what oaictl why lists"},
 		{"nothing typed", "", "{logs lab}", "oaictl logs lab"},

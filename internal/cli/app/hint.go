@@ -40,7 +40,7 @@ func typedConnection(command *cobra.Command) []string {
 // asksService reports whether a command of a piece of advice speaks to a service.
 func asksService(command string) bool {
 	verb, _, _ := strings.Cut(command, " ")
-	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node"}, verb)
+	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node", "upgrade"}, verb)
 }
 
 // SimulateAdvice is what to type where the service that a hint is about was

@@ -18,6 +18,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -36,9 +37,12 @@ type clusterOptions struct {
 	found  *install.Found
 	client *install.Client
 	plane  *node.Plane
+	// turn looks at the cluster once, and asks it for what follows if it may.
+	turn   func(ctx context.Context, ask bool) (*upgrade.State, upgrade.Decision, error)
 	shown  progress.Sink
 	said   string // the last message of the update
 	warned map[string]bool
+	asked  bool // the cluster has been asked, by this command or before
 }
 
 // NewCluster is `upgrade cluster`.
@@ -47,9 +51,15 @@ func NewCluster(a *app.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cluster NAME|ID|-f FILE [--to VERSION]",
 		Short: "Show which versions an installed cluster can be updated to, or update it",
-		RunE:  o.Then(o.run, "cluster"),
 	}
 	flags := command.Flags()
+	command.RunE = o.Then(func(ctx context.Context) error {
+		o.To = strings.TrimPrefix(o.To, "v")
+		if flags.Changed("to") && o.To == "" { // an empty variable in a script must not end as an update that is done
+			return app.Usagef("--to needs a VERSION such as 4.20.5")
+		}
+		return o.run(ctx)
+	}, "cluster")
 	o.Declare(flags)
 	flags.StringVar(&o.To, "to", "", "ask for the update to this `VERSION`, and wait until it is complete")
 	flags.StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
@@ -64,7 +74,6 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	if o.Detach && o.To == "" {
 		return app.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
 	}
-	o.To = strings.TrimPrefix(o.To, "v")
 	service, found, err := app.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
 		return err
@@ -72,12 +81,13 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	o.found = found
 	o.plane = o.Nodes(service, o.ToCluster, found.Spec, o.Tracer(nil))
 	o.client = service.With(install.Config{Nodes: o.plane})
+	o.turn = o.look
 	if o.To == "" {
 		return o.show(ctx)
 	}
 	o.shown = o.Progress(ctx, o.Clock)
 	state, decision, failed := o.upgrade(ctx)
-	code := int(app.CodeOf(failed))
+	code := endCode(ctx, failed)
 	end := model.Event{Type: model.EventRun, State: string(decision.Verdict), Message: decision.Message, ExitCode: &code}
 	if failed != nil {
 		end.Severity, end.Message, end.Next = model.SeverityError, app.PlainError(failed), model.FaultOf(failed).Next
@@ -90,6 +100,14 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	return errors.Join(failed, o.report(document.OfUpgrade(found.FullName(), o.To, state, &decision)))
 }
 
+// endCode is the exit code of a run. An interrupt outranks the error that it caused.
+func endCode(ctx context.Context, failed error) int {
+	if by := app.InterruptOf(ctx); by != nil && failed != nil {
+		return int(by.Code)
+	}
+	return int(app.CodeOf(failed))
+}
+
 // reach looks at the cluster, which is checked to be the right one.
 func (o *clusterOptions) reach(ctx context.Context) (*model.Spoke, error) {
 	observed, err := o.client.Reach(ctx, "upgrade", o.found.Desired(), o.found.Observed)
@@ -99,15 +117,24 @@ func (o *clusterOptions) reach(ctx context.Context) (*model.Spoke, error) {
 	return observed.Spoke, nil
 }
 
+// want is a version of the cluster that was named, and of no other.
+func (o *clusterOptions) want(version string) *upgrade.Want {
+	want := &upgrade.Want{Version: version}
+	if c := o.found.Observed.Cluster; c != nil {
+		want.ClusterID = c.OpenShiftID
+	}
+	return want
+}
+
 // show prints how the cluster stands, and asks it for nothing.
 func (o *clusterOptions) show(ctx context.Context) error {
 	spoke, err := o.reach(ctx)
 	if err != nil {
 		return err
 	}
-	state, decision, err := o.plane.Upgrade(ctx, &upgrade.Want{}, false)
+	state, decision, err := o.plane.Upgrade(ctx, o.want(""), false)
 	if err == nil && state.Next() != "" {
-		state, decision, err = o.plane.Upgrade(ctx, &upgrade.Want{Version: state.Next()}, false)
+		state, decision, err = o.plane.Upgrade(ctx, o.want(state.Next()), false)
 	}
 	if err != nil {
 		return o.unread(err)
@@ -115,7 +142,7 @@ func (o *clusterOptions) show(ctx context.Context) error {
 	u := document.OfUpgrade(o.found.FullName(), state.Next(), state, &decision)
 	for i := range spoke.Operators {
 		if operator := &spoke.Operators[i]; !operator.Well() {
-			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator), operator.Message))
+			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator), redact.Text(operator.Message)))
 		}
 	}
 	if err := o.report(u); err != nil {
@@ -125,7 +152,7 @@ func (o *clusterOptions) show(ctx context.Context) error {
 	if i := slices.IndexFunc(u.Updates, func(u document.Update) bool { return u.Recommended }); next == "" && i >= 0 {
 		next = u.Updates[i].Version
 	}
-	if next != "" {
+	if next != "" && u.Version != "" {
 		o.Say("Next: %s", o.Hint(o.command(next)))
 	}
 	return nil
@@ -159,7 +186,7 @@ func (o *clusterOptions) unread(err error) error {
 func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, decision upgrade.Decision, err error) {
 	deadline := o.Clock.Now().Add(o.Timeout)
 	for {
-		seen, decided, err := o.turn(ctx)
+		seen, decided, err := o.turn(ctx, !o.asked)
 		switch {
 		case err == nil:
 			state, decision = seen, decided
@@ -174,18 +201,19 @@ func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, dec
 		if !o.Clock.Now().Before(deadline) {
 			return state, decision, o.late(&decision)
 		}
-		if err := o.Clock.Sleep(ctx, max(o.Every, 100*time.Millisecond)); err != nil {
+		pause := max(min(o.Every, deadline.Sub(o.Clock.Now())), 100*time.Millisecond)
+		if err := o.Clock.Sleep(ctx, pause); err != nil {
 			return state, decision, err
 		}
 	}
 }
 
-// turn looks at the cluster once, and asks it for what follows.
-func (o *clusterOptions) turn(ctx context.Context) (*upgrade.State, upgrade.Decision, error) {
+// look reads how the cluster stands, which is checked to be the right one each time.
+func (o *clusterOptions) look(ctx context.Context, ask bool) (*upgrade.State, upgrade.Decision, error) {
 	if _, err := o.reach(ctx); err != nil {
 		return nil, upgrade.Decision{}, err
 	}
-	return o.plane.Upgrade(ctx, &upgrade.Want{Version: o.To}, true)
+	return o.plane.Upgrade(ctx, o.want(o.To), ask)
 }
 
 // isFinal reports whether the next look would bring the same error.
@@ -202,6 +230,10 @@ func (o *clusterOptions) follow(state *upgrade.State, d *upgrade.Decision) (over
 	if d.Verdict == model.VerdictInstalled {
 		return true, nil
 	}
+	if o.asked && d.Verdict == model.VerdictWorking {
+		return true, o.withdrawn(d)
+	}
+	o.asked = o.asked || d.Asks != nil || d.Verdict == model.VerdictWaiting
 	if err := d.Fault(o.found.FullName()); err != nil && !d.Passes {
 		return true, o.advised(err, state)
 	}
@@ -210,6 +242,16 @@ func (o *clusterOptions) follow(state *upgrade.State, d *upgrade.Decision) (over
 		o.tell(model.Event{Type: model.EventHint, Reason: d.Reason, Message: d.Message})
 	}
 	return o.Detach && (d.Asks != nil || d.Verdict == model.VerdictWaiting), nil
+}
+
+// withdrawn: the cluster was asked, and is not any more. It is not asked again: that was a person's decision.
+func (o *clusterOptions) withdrawn(d *upgrade.Decision) error {
+	why := "he request to update to " + o.To + " was withdrawn before the update began"
+	*d = upgrade.Decision{Verdict: model.VerdictBlocked, Reason: "UpgradeWithdrawn", Message: "T" + why, Notes: d.Notes}
+	return &model.Fault{
+		Code: model.CodeFailed, Op: "upgrade", On: o.found.FullName(), Permanent: true, Err: errors.New("t" + why),
+		Next: model.Advicef("%s", o.CommandLine()+", which asks for it again"),
+	}
 }
 
 // advised completes the fault of a decision with what to type next.
@@ -230,9 +272,13 @@ func (o *clusterOptions) advised(err error, state *upgrade.State) error {
 }
 
 func (o *clusterOptions) late(d *upgrade.Decision) error {
+	stands := "and goes on"
+	if !o.asked {
+		stands = "and the cluster was asked for nothing"
+	}
 	return &model.Fault{
 		Code: model.CodeTimeout, Op: "upgrade", On: o.found.FullName(), Next: model.Advicef("%s", o.CommandLine()),
-		Err: fmt.Errorf("it has taken longer than %s, and goes on: %s", o.Timeout, cmp.Or(d.Message, "the cluster does not answer")),
+		Err: fmt.Errorf("it has taken longer than %s, %s: %s", o.Timeout, stands, cmp.Or(d.Message, "the cluster does not answer")),
 	}
 }
 
@@ -282,5 +328,7 @@ func text(u *document.Upgrade, all bool) string {
 		return escape.Sprintf("  %s  %s\n", u.Version, strings.Join(u.Risks, "; "))
 	})
 	app.Section(&text, "In the way", u.InTheWay, func(line string) string { return escape.Sprintf("  ! %s\n", line) })
+	notes := slices.DeleteFunc(slices.Clone(u.Notes), func(note string) bool { return slices.Contains(u.InTheWay, note) })
+	app.Section(&text, "Notes", notes, func(line string) string { return escape.Sprintf("  %s\n", line) })
 	return text.String()
 }

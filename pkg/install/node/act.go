@@ -136,6 +136,16 @@ func withTaints(have []corev1.Taint, add []spec.Taint) []corev1.Taint {
 	return out
 }
 
+// isDenied reports whether the credentials are why something could not be done, and completes its fault then.
+func (c *connection) isDenied(f *model.Fault) bool {
+	if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
+		return false
+	}
+	f.Code, f.Permanent = model.CodeAuth, true
+	f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+	return true
+}
+
 // fault says what could not be done to what, and what to do about it; nil for nil.
 func (c *connection) fault(op, on string, err error) error {
 	if err == nil {
@@ -143,9 +153,7 @@ func (c *connection) fault(op, on string, err error) error {
 	}
 	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err}
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		f.Code, f.Permanent = model.CodeAuth, true
-		f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+	case c.isDenied(f):
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
 		f.Permanent = true
 		f.Next = model.Advicef("kubectl get csr %s -o yaml", names.Quoted(on))

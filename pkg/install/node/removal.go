@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -250,9 +249,7 @@ func (c *connection) failed(op, on string, err error) error {
 	}
 	f := &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: err, Next: "run the same command again, which continues from here"}
 	switch {
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		f.Code, f.Permanent = model.CodeAuth, true
-		f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+	case c.isDenied(f):
 	case apierrors.IsConflict(err):
 		f.Err = fmt.Errorf("it has changed meanwhile: %w", err)
 	}

@@ -112,7 +112,7 @@ func (q *question) underWay() Decision {
 	if since.Before(q.target.Started) {
 		since = q.target.Started // before, it was of another update
 	}
-	told := oneLine(cmp.Or(failing.Message, failing.Reason))
+	told := failing.says()
 	if q.At.Sub(since) < failureStands {
 		d.Message += "; it reports: " + told
 		return d
@@ -125,7 +125,7 @@ func (q *question) underWay() Decision {
 
 // otherWay: the cluster is on its way to another version. Nil says that it may be asked to change it.
 func (q *question) otherWay() *Decision {
-	to := cmp.Or(q.target.Version, q.target.Image)
+	to := q.target.name()
 	at, err := parse(q.target.Version)
 	var d Decision
 	switch failing := q.cv.Conditions[conditionFailing]; {
@@ -141,7 +141,7 @@ func (q *question) otherWay() *Decision {
 	default:
 		d = blocked(reasonFailing, "The update to %s, which is under way, fails: %s. To leave it for %s all the same: oc adm upgrade --to=%s "+
 			"--allow-upgrade-with-warnings",
-			to, oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version, q.want.Version)
+			to, failing.says(), q.want.Version, q.want.Version)
 	}
 	return &d
 }
@@ -164,7 +164,10 @@ func (q *question) ask() Decision {
 		return d
 	case q.evaluates(a):
 		return blocked(reasonOtherUpdate, "The cluster is checking a requested update to %s: %s",
-			cmp.Or(a.Version, a.Image), oneLine(q.cv.Conditions[conditionReleaseAccepted].Message))
+			cmp.Or(a.Version, a.Image), q.cv.Conditions[conditionReleaseAccepted].says())
+	case q.isPending(a):
+		return blocked(reasonOtherUpdate, "An update to %s is requested and has not begun: %s can be requested after it. "+
+			"oc adm upgrade --clear withdraws the request", cmp.Or(a.Version, a.Image), q.want.Version)
 	}
 	if channel := q.channel(); channel != nil {
 		return Decision{Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("The cluster's channel becomes %s",
@@ -190,6 +193,19 @@ func (q *question) evaluates(a *desiredUpdate) bool {
 	return a != nil && !q.want.names(a.Version, a.Image) && q.cv.is(conditionReleaseAccepted, isUnknown)
 }
 
+// isPending reports whether the cluster was asked for something else, which it has neither begun nor refused.
+func (q *question) isPending(a *desiredUpdate) bool {
+	if a == nil || a.Mode != "" || a.Version == "" && a.Image == "" || q.target != nil || q.want.names(a.Version, a.Image) {
+		return false
+	}
+	other := Want{Version: a.Version, Image: a.Image}
+	if last := &q.cv.History[0]; other.names(last.Version, last.Image) || a.Version == "" && sameImage(a.Image, last.Image) {
+		return false // it was done
+	}
+	accepted := q.cv.Conditions[conditionReleaseAccepted]
+	return !q.cv.is(conditionInvalid, isTrue) && (accepted.Status != isFalse || !q.isAbout(&accepted, a.Version))
+}
+
 // asked: the cluster was asked for the wanted version, and has not begun.
 func (q *question) asked(obstacle *Decision) Decision {
 	d := Decision{Verdict: model.VerdictWaiting, Reason: reasonRequested, Message: fmt.Sprintf("The cluster was asked to update to %s, and "+
@@ -201,9 +217,9 @@ func (q *question) asked(obstacle *Decision) Decision {
 	invalid, accepted := q.cv.Conditions[conditionInvalid], q.cv.Conditions[conditionReleaseAccepted]
 	switch {
 	case invalid.Status == isTrue:
-		refusal = invalid.Message
-	case accepted.Status == isFalse && q.isAbout(&accepted):
-		refusal = accepted.Message
+		refusal = invalid.says()
+	case accepted.Status == isFalse && q.isAbout(&accepted, q.want.Version):
+		refusal = accepted.says()
 	case accepted.Status == isUnknown && accepted.Message != "":
 		d.Message += ": " + oneLine(accepted.Message)
 	}
@@ -214,16 +230,19 @@ func (q *question) asked(obstacle *Decision) Decision {
 		return *obstacle // which says what to do about it
 	}
 	return blocked(reasonRefused, "The cluster refuses the update to %s: %s. It looks again by itself; oc adm upgrade --clear withdraws "+
-		"the request", q.want.Version, oneLine(refusal))
+		"the request", q.want.Version, refusal)
 }
 
-// isAbout reports whether a refusal is of the wanted version, and not of what was asked for before.
-func (q *question) isAbout(refusal *condition) bool {
-	if strings.Contains(refusal.Message, `version="`) {
-		return strings.Contains(refusal.Message, `version="`+q.want.Version+`"`) || q.cv.Asked.Image != "" && strings.Contains(refusal.Message,
-			q.cv.Asked.Image)
+// isAbout reports whether a refusal is of the version that was asked for last, and not of what was asked for before.
+func (q *question) isAbout(refusal *condition, version string) bool {
+	image := q.cv.Asked.Image
+	switch {
+	case image != "" && strings.Contains(refusal.Message, image):
+		return true
+	case version != "" && strings.Contains(refusal.Message, `version="`):
+		return strings.Contains(refusal.Message, `version="`+version+`"`)
 	}
-	return strings.Contains(refusal.Message, q.want.Version) || q.At.Sub(refusal.Since) >= refusalStands
+	return version != "" && strings.Contains(refusal.Message, version) || q.At.Sub(refusal.Since) >= refusalStands
 }
 
 // channel is the request for the wanted channel, nil where the cluster has it.

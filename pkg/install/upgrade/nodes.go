@@ -1,10 +1,12 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/names"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -17,14 +19,14 @@ func (s *State) lagging() []string {
 			newest = text
 		}
 	}
-	var names []string
+	var behind []string
 	for i := range s.Nodes {
 		if newest != "" && !runsAtLeast(&s.Nodes[i], newest) {
-			names = append(names, s.Nodes[i].Name)
+			behind = append(behind, s.Nodes[i].Name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(behind)
+	return behind
 }
 
 // notes are what a person should know of an upgrade, and nothing waits for.
@@ -47,10 +49,10 @@ func (q *question) notes(d *Decision) []string {
 // poolNote says that a pool is paused, or else that it is degraded.
 func poolNote(p *model.Pool, paused bool) string {
 	if !paused {
-		return fmt.Sprintf("MachineConfigPool %s is degraded: %s", p.Name, oneLine(p.Message))
+		return fmt.Sprintf("MachineConfigPool %s is degraded: %s", p.Name, cmp.Or(oneLine(p.Message), unsaid))
 	}
 	return fmt.Sprintf("MachineConfigPool %s is paused: its nodes stay as they are, until kubectl patch machineconfigpool %s "+
-		"--type=merge --patch '{\"spec\":{\"paused\":false}}'%s", p.Name, p.Name, mastersWait(p))
+		"--type=merge --patch '{\"spec\":{\"paused\":false}}'%s", p.Name, names.Quoted(p.Name), mastersWait(p))
 }
 
 // controlPlanePool is the pool that an update cannot be complete without.
@@ -63,11 +65,11 @@ func mastersWait(p *model.Pool) string {
 	return ". Without them no update is complete"
 }
 
-// few are names, or the first of them with how many there are.
-func few(names []string) string {
+// few are words, or the first of them with how many there are.
+func few(words []string) string {
 	const most = 5
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+	if len(words) <= most {
+		return strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 }

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,16 +61,15 @@ func (q *question) health() *Decision {
 		q.cv.Conditions[conditionProgressing]
 	switch {
 	case q.target == nil && progressing.Status == isTrue:
-		return refusal(reasonOtherUpdate, "The cluster is still at work: %s", oneLine(cmp.Or(progressing.Message, progressing.Reason)))
+		return refusal(reasonOtherUpdate, "The cluster is still at work: %s", progressing.says())
 	case q.want.Force:
 		return nil
 	case available.Status != isTrue:
-		return refusal(reasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators",
-			oneLine(cmp.Or(available.Message, available.Reason, "it does not say why")))
+		return refusal(reasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators", available.says())
 	case failing.Status == isTrue:
 		return refusal(reasonFailing, "The cluster fails: %s. See kubectl get clusteroperators. To update all the same: oc adm upgrade "+
 			"--to=%s --allow-upgrade-with-warnings",
-			oneLine(cmp.Or(failing.Message, failing.Reason)), q.want.Version)
+			failing.says(), q.want.Version)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (q *question) readiness() *Decision {
 	}
 	if up := q.cv.Conditions[conditionUpgradeable]; up.Status == isFalse {
 		return refusal(reasonNotUpgradeable, "The cluster cannot take another minor version now (%s): %s",
-			cmp.Or(up.Reason, "Upgradeable=False"), oneLine(up.Message))
+			cmp.Or(up.Reason, "Upgradeable=False"), up.says())
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (q *question) update() (*updateRequest, *Decision) {
 	switch {
 	case len(images) > 1:
 		return nil, refusal(reasonImageUnavailable, "The update graph has %d images of %s: name one, by its digest, %s: %s",
-			len(images), w.Version, w.byImage(), strings.Join(images, ", "))
+			len(images), w.Version, w.byImage(), few(images))
 	case recommended && !w.Force:
 		return &updateRequest{Version: w.Version}, nil
 	case len(images) == 1 && images[0] != "":
@@ -189,18 +189,25 @@ func (q *question) notRecommended(c *conditional) *Decision {
 		q.want.Version, strings.Join(c.risks(), " / "), take)
 }
 
+// mostRisks is how many risks of one update are passed on.
+const mostRisks = 20
+
 // risks are why the update may not be recommended.
 func (c *conditional) risks() []string {
 	var risks []string
-	for _, r := range c.Risks {
-		text := r.Name + ": " + oneLine(r.Message)
+	for i, r := range c.Risks {
+		if i == mostRisks {
+			return append(risks, fmt.Sprintf("and %d more", len(c.Risks)-mostRisks))
+		}
+		text := cmp.Or(oneLine(r.Name), "a risk without a name") + ": " + cmp.Or(oneLine(r.Message), unsaid)
 		if r.URL != "" {
-			text += " (" + r.URL + ")"
+			text += " (" + oneLine(r.URL) + ")"
 		}
 		risks = append(risks, text)
 	}
 	if len(risks) == 0 {
-		risks = append(risks, oneLine(cmp.Or(c.Message, c.Reason)))
+		why := condition{Message: c.Message, Reason: c.Reason}
+		risks = append(risks, why.says())
 	}
 	return risks
 }
@@ -236,19 +243,22 @@ func (q *question) unavailable() *Decision {
 	}
 	if r := v.Conditions[conditionRetrievedUpdates]; r.Status != isTrue && len(v.Available) == 0 {
 		return refusal(reasonNotRetrieved, "The cluster has no updates: %s. %s",
-			oneLine(cmp.Or(r.Message, r.Reason, "they were not asked for yet")), byImage)
+			cmp.Or(oneLine(r.Message), oneLine(r.Reason), "they were not asked for yet"), byImage)
 	}
 	return refusal(reasonVersionUnavailable, "Channel %s has no update from %s to %s. %s", v.Channel, q.Current(), w.Version, q.offers())
 }
 
+// channelText is a channel such as stable-4.20. Its kind goes into a command.
+var channelText = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)-([^-]+)$`)
+
 // channelOf reads a channel such as stable-4.20.
 func channelOf(channel string) (kind string, of *version.Version, is bool) {
-	cut := strings.LastIndex(channel, "-")
-	if cut <= 0 {
+	found := channelText.FindStringSubmatch(channel)
+	if found == nil {
 		return "", nil, false
 	}
-	of, err := version.ParseGeneric(channel[cut+1:])
-	return channel[:cut], of, err == nil
+	of, err := version.ParseGeneric(found[2])
+	return found[1], of, err == nil
 }
 
 func lowest(v *version.Version) *version.Version { return version.MajorMinor(v.Major(), v.Minor()) }

@@ -47,6 +47,12 @@ func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*
 	case err != nil:
 		return nil, fmt.Errorf("read the ClusterVersion: %w", err)
 	}
+	if id := fields(u.Object).text("spec", "clusterID"); want.ClusterID != "" && !strings.EqualFold(id, want.ClusterID) {
+		return nil, &model.Fault{
+			Code: model.CodeInput, Permanent: true, Next: "give the kubeconfig of this cluster",
+			Err: fmt.Errorf("the kubeconfig is of another cluster: it calls itself %s, and %s is meant", cmp.Or(oneLine(id), "nothing"), want.ClusterID),
+		}
+	}
 	s.version = readVersion(u)
 	if err := s.readPools(ctx, c); err != nil {
 		return nil, err
@@ -199,13 +205,13 @@ func contains(labels, selector map[string]string) bool {
 	return true
 }
 
-// gateText is the name of a gate, with the minor version that it is passed on the way out of.
-var gateText = regexp.MustCompile(`^ack-(\d+\.\d+)-[^-]`)
+// gateText is the name of a gate, with the minor version that it is passed on the way out of. It goes into a command.
+var gateText = regexp.MustCompile(`^ack-(\d+\.\d+)-[A-Za-z0-9._][A-Za-z0-9._-]*$`)
 
 // readGates reads the gates that lead out of the minor version that the cluster is at, where another
 // one is wanted.
 func (s *State) readGates(ctx context.Context, c dynamic.Interface, want *Want) error {
-	out, leads := leavesMinor(s.version.Target.Version, want.Version)
+	out, leads := leavesMinor(cmp.Or(s.version.Target.Version, s.Current()), want.Version)
 	if !leads {
 		return nil
 	}

@@ -19,6 +19,9 @@ import (
 type Want struct {
 	// Version of OpenShift or OKD, as 4.20.5; "" wants no change.
 	Version string
+	// ClusterID is the id that the cluster has to have in its ClusterVersion; "" takes every cluster. Of another one nothing
+	// is read.
+	ClusterID string
 	// Image is the release image to take, by digest; "" takes that of the update graph.
 	Image string
 	// Channel of the update graph, as stable-4.20; "" leaves the cluster's.
@@ -85,6 +88,9 @@ type desiredUpdate struct {
 
 // payload is a release: a version with its image.
 type payload struct{ Version, Image string }
+
+// name is what a release is called in a sentence.
+func (p payload) name() string { return cmp.Or(p.Version, p.Image, "a release without a name") }
 
 // historyEntry is an update that the cluster has made, or makes.
 type historyEntry struct {
@@ -177,7 +183,7 @@ func (s *State) Next() string {
 	next := ""
 	if last := &s.version.History[0]; !last.Completed {
 		next = last.Version
-	} else if a := s.version.Asked; a != nil {
+	} else if a := s.version.Asked; a != nil && a.Mode == "" { // otherwise it was asked only whether it could
 		next = a.Version
 	}
 	if next == s.Current() {
@@ -186,7 +192,7 @@ func (s *State) Next() string {
 	return next
 }
 
-// Updates are those that the graph has for this cluster, newest first.
+// Updates are those that the graph has for this cluster, newest first. One without a version cannot be asked for, and is left out.
 func (s *State) Updates() []Update {
 	if s.version == nil {
 		return nil
@@ -201,6 +207,7 @@ func (s *State) Updates() []Update {
 			list = append(list, Update{Version: c.Version, Image: c.Image, Recommended: c.Recommended, Risks: c.risks()})
 		}
 	}
+	list = slices.DeleteFunc(list, func(u Update) bool { return u.Version == "" })
 	slices.SortStableFunc(list, func(a, b Update) int { return -compareTexts(a.Version, b.Version) })
 	return list
 }
@@ -211,8 +218,11 @@ func (s *State) Obstacles() []string {
 		return nil
 	}
 	var list []string
+	if !s.installed() {
+		list = append(list, "The cluster is not installed: only installed clusters are upgraded")
+	}
 	if c := s.version.Conditions[conditionProgressing]; c.Status == isTrue && s.Next() == "" {
-		list = append(list, "The cluster is still at work: "+oneLine(cmp.Or(c.Message, c.Reason)))
+		list = append(list, "The cluster is still at work: "+c.says())
 	}
 	for _, o := range []struct {
 		kind, wrong, text string
@@ -221,10 +231,11 @@ func (s *State) Obstacles() []string {
 		{conditionFailing, isTrue, "The cluster fails"},
 		{conditionUpgradeable, isFalse, "The cluster takes no other minor version"},
 		{conditionRetrievedUpdates, isFalse, "The cluster cannot ask for its updates"},
+		{conditionInvalid, isTrue, "The cluster cannot do what it was asked for"},
 		{conditionReleaseAccepted, isFalse, "The cluster refuses the update that it was asked for"},
 	} {
 		if c := s.version.Conditions[o.kind]; c.Status == o.wrong {
-			list = append(list, o.text+": "+oneLine(cmp.Or(c.Message, c.Reason)))
+			list = append(list, o.text+": "+c.says())
 		}
 	}
 	for i := range s.Pools {

@@ -127,6 +127,9 @@ func (u *upgrader) want() *upgrade.Want {
 			false),
 		Acknowledge: spec.Upgrade.Acknowledge,
 	}
+	if u.view != nil && u.view.Observed.Cluster != nil {
+		want.ClusterID = u.view.Observed.Cluster.OpenShiftID // the kubeconfig may be one that a person has put there
+	}
 	want.Fields.Version, want.Fields.Image = "distributionVersion", "spec.config.releaseImage"
 	want.Fields.Channel, want.Fields.AcceptConditional = "spec.upgrade.channel", "spec.upgrade.acceptConditional"
 	return want

@@ -157,6 +157,21 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 	}
 }
 
+// TestUpgradeOfAnotherCluster: where the Secret has a kubeconfig of another cluster, that one is neither read nor asked.
+func TestUpgradeOfAnotherCluster(t *testing.T) {
+	s, _ := observed()
+	s.Clock, s.plane.Spec.DistributionVersion, s.view.Observed.Cluster.OpenShiftID = clock.Real(), "4.20.5", "this"
+	c := fake.NewSimpleDynamicClient(runtime.NewScheme(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": map[string]any{"name": "version"},
+		"spec":   map[string]any{"clusterID": "that"},
+		"status": map[string]any{"history": []any{map[string]any{"state": "Completed", "version": "4.20.4"}}},
+	}})
+	_, _, err := s.upgrader().ask(t.Context(), c, s.upgrader().want())
+	if err == nil || !strings.Contains(err.Error(), "of another cluster: it calls itself that, and this is meant") || len(c.Actions()) != 1 {
+		t.Errorf("it is %v, after %v", err, c.Actions())
+	}
+}
+
 // TestMessagesNameTheFields of the control plane, in which a person writes what is wanted.
 func TestMessagesNameTheFields(t *testing.T) {
 	s, _ := observed()

@@ -33,7 +33,7 @@ func TestHold(t *testing.T) {
 	}{
 		"no consumer":   {},
 		"the file":      {file: true, keys: []string{"cluster/hold"}},
-		"somebody else": {other: "argocd", keys: []string{"cluster/hold/other"}},
+		"another client": {other: "argocd", keys: []string{"cluster/hold/other"}},
 		"both":          {file: true, other: "argocd", keys: []string{"cluster/hold", "cluster/hold/other"}},
 	} {
 		c := decidetest.Sample(3, 0)

@@ -179,6 +179,6 @@ func AddsOne(t *testing.T) *World {
 		}
 		w.Pass()
 	}
-	t.Fatalf("nobody asks: %+v", w.Decide())
+	t.Fatalf("no client asks: %+v", w.Decide())
 	return nil
 }

@@ -43,7 +43,7 @@ func (w *World) mayApprove(host *model.Host, a model.Action) error {
 	case approves && host.Reserved != "":
 		return fmt.Errorf("%s is approved, which is reserved only", host.ID)
 	case approves && a.Kind == model.UpdateHost && host.Day2:
-		return fmt.Errorf("%s is approved before it is told to install", host.ID)
+		return fmt.Errorf("%s is approved before the install is requested", host.ID)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (w *World) mayBind(host *model.Host) error {
 	case host.Reserved != "" && !named:
 		return fmt.Errorf("%s is bound, which the file does not name", host.ID)
 	case host.Reserved != "" && w.Hub && host.Settings[model.SettingApproved] != model.ValueOf(true):
-		return fmt.Errorf("%s is bound, which nobody has approved", host.ID)
+		return fmt.Errorf("%s is bound, and was not approved", host.ID)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (w *World) disturbHub(random *rand.Rand) {
 	o := &w.Observed
 	switch random.IntN(10) {
 	case 0:
-		o.Cluster.Hold = "somebody else"
+		o.Cluster.Hold = "another client"
 	case 1:
 		o.Cluster.Released = !o.Cluster.Released
 	case 2:

@@ -178,7 +178,7 @@ func (s *Spoke) Stranger(random *rand.Rand, w *World) string {
 	name := "cp-0"
 	switch random.IntN(5) {
 	case 0:
-		return s.Ask(w.Observed.At, ClientRequest(), "nobody")
+		return s.Ask(w.Observed.At, ClientRequest(), "stranger")
 	case 1: // of a node that is there
 		s.Seen.Nodes = append(s.Seen.Nodes, model.Node{Name: fmt.Sprintf("old-%d", s.requests), Created: Start(), Ready: true})
 		return s.Ask(w.Observed.At, ClientRequest(), fmt.Sprintf("old-%d", s.requests))

@@ -1,5 +1,5 @@
-// Package decidetest plays what is decided about: a service with its clusters and hosts, a hub, an installed cluster, and
-// machines with BMCs. Each takes actions, lets time pass, and refuses what must never be asked for. It is for tests.
+// Package decidetest is a small world for tests of decisions: a service with its clusters and hosts, a hub, an installed
+// cluster, and machines with BMCs. Each carries out actions, lets time pass, and refuses what must never be requested.
 package decidetest
 
 import (
@@ -470,7 +470,7 @@ func (w *World) Disturb(random *rand.Rand) {
 		o.Cluster.Owned, o.Cluster.MarkedAnytime, w.Desired.Options.Adopt = false, w.Hub, o.Cluster.ID
 	}
 	if random.IntN(4) == 0 && len(o.InfraEnvs) > 0 {
-		o.InfraEnvs[0].Settings[model.SettingKernelArguments] = model.ValueOf([]string{"somebody=else"})
+		o.InfraEnvs[0].Settings[model.SettingKernelArguments] = model.ValueOf([]string{"another=client"})
 		o.InfraEnvs[0].Image.Expires = o.At
 	}
 	if random.IntN(8) == 0 && len(o.InfraEnvs) > 0 {
