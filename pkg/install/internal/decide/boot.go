@@ -117,6 +117,8 @@ func enrolledRemedy(name string) model.Advice {
 func (b *boot) toBoot(want *spec.Host) bool {
 	have := b.roster.ByName[want.Name]
 	switch {
+	case b.cluster == nil:
+		return false
 	case b.cluster.State.BeforeInstall():
 		return (have == nil || waitsForBoot(have)) && b.images.ready(want)
 	case b.cluster.State == model.ClusterAddingHosts && b.options.AddNodes:

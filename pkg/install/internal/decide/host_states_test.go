@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -55,6 +56,21 @@ func TestHostsThatCannotTakePart(t *testing.T) {
 		}
 		if plan := w.Decide(); decidetest.HasKind(plan, model.StartInstall) || len(plan.Blockers)+len(plan.Waits) == 0 {
 			t.Errorf("%s, unnamed: actions %v, and nobody is told why", test.status, decidetest.Keys(plan.Actions))
+		}
+	}
+}
+
+// TestHostsWithoutAClusterAreExplained: a host that leaves a cluster whose record is gone is explained, too.
+func TestHostsWithoutAClusterAreExplained(t *testing.T) {
+	for _, state := range []model.HostState{model.HostReleasing, model.HostResetting, model.HostUnbound, model.HostInstalled, model.HostUnknown} {
+		w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
+		h := &w.Observed.Hosts[1]
+		h.State, h.Status, h.Since = state, "resetting-pending-user-action", w.Observed.At.Add(-time.Hour)
+		w.Observed.Cluster = nil
+		for _, host := range []string{"", h.ID} {
+			if plan := decide.Explain(w.Desired, &w.Observed, host); len(plan.Actions) > 0 {
+				t.Errorf("%s: %q has the actions %v", state, host, decidetest.Keys(plan.Actions))
+			}
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (s *Snapshot) InfraEnv(host string) (model.InfraEnv, bool) {
 // HasToBoot reports whether a host of the file has still to boot its discovery image.
 func (s *Snapshot) HasToBoot(host string) bool {
 	want := s.planner.spec.Host(host)
-	return s.planner.cluster != nil && want != nil && s.planner.boot.toBoot(want)
+	return want != nil && s.planner.boot.toBoot(want)
 }
 
 // Reading names the hosts that may still read their images: of them the BMC had
