@@ -124,12 +124,16 @@ func flagCompletions(a *app.App) map[string]cobra.CompletionFunc {
 
 func argumentCompletions(a *app.App) map[string]cobra.CompletionFunc {
 	complete := map[string]cobra.CompletionFunc{
-		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames), "remove-node": argument(a, hostNames),
-		"describe": kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host", "machine"), "logs": kindAndArgument(a, "cluster", "host"),
-		"wait": kindAndArgument(a, "cluster"), "upgrade cluster": argument(a, clusterNames), "cancel": kindAndArgument(a, "cluster"), "reset": kindAndArgument(a, "cluster"),
+		"get infraenvs": argument(a, infraEnvNames), "delete infraenv": argument(a, infraEnvNames), "delete host": argument(a, hostNames),
+		"remove-node": argument(a, hostNames),
+		"describe":    kindAndArgument(a, "cluster", "host"), "why": kindAndArgument(a, "cluster", "host", "machine"),
+		"logs": kindAndArgument(a, "cluster", "host"),
+		"wait": kindAndArgument(a, "cluster"), "upgrade cluster": argument(a, clusterNames), "cancel": kindAndArgument(a, "cluster"),
+		"reset": kindAndArgument(a, "cluster"),
 	}
 	for _, path := range []string{
-		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe", "iso extract minimal",
+		"iso customize", "iso show", "iso verify", "iso extract ignition", "iso extract kargs", "iso extract network", "iso extract pxe",
+		"iso extract minimal",
 	} {
 		complete[path] = imageFiles()
 	}
@@ -173,7 +177,8 @@ func namespaceNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
 	var all []candidate
 	for _, c := range clusters {
-		if namespace, _, found := strings.Cut(c.ID, "/"); found && !slices.ContainsFunc(all, func(have candidate) bool { return have.name == namespace }) {
+		if namespace, _, found := strings.Cut(c.ID, "/"); found &&
+			!slices.ContainsFunc(all, func(have candidate) bool { return have.name == namespace }) {
 			all = append(all, candidate{name: namespace, id: namespace})
 		}
 	}

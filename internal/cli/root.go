@@ -105,12 +105,16 @@ func commands(a *app.App) []commandGroup {
 	images := iso.NewCommand(a)
 	images.AddCommand(media.NewServe(a))
 	return []commandGroup{
-		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a), create.NewPlan(a), create.NewWait(a)}},
-		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a), kubeconfig.NewCommand(a)}},
-		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a), upgrading}},
+		{"Install:", []*cobra.Command{creating, create.NewAddNode(a), nodes.NewApprove(a), nodes.NewImport(a), agent.NewCommand(a),
+			create.NewPlan(a), create.NewWait(a)}},
+		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a),
+			kubeconfig.NewCommand(a)}},
+		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a),
+			upgrading}},
 		{"Cluster API:", []*cobra.Command{controllerCommand(a)}},
 		{"Without a service:", []*cobra.Command{
-			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images, simulatorCommand(a), versionCommand(a), completionCommand(a),
+			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images,
+			simulatorCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}
 }

@@ -196,7 +196,8 @@ func hostWith(hosts []model.Host, wanted func(mac string) bool) *model.Host {
 // service answered.
 func addStep(host *model.Host, tries int) (step, wait, error) {
 	if host == nil {
-		return stepWait, wait{what: "this machine to register", code: model.CodeTimeout, next: "check the network of the machine and the agent's log"}, nil
+		return stepWait, wait{what: "this machine to register", code: model.CodeTimeout,
+			next: "check the network of the machine and the agent's log"}, nil
 	}
 	fault := func(code model.Code, format string, arguments ...any) error {
 		return &model.Fault{Code: code, Op: "add this node", On: host.Hostname, Permanent: true, Err: fmt.Errorf(format, arguments...)}
@@ -209,7 +210,8 @@ func addStep(host *model.Host, tries int) (step, wait, error) {
 	case model.HostUnknown:
 		return stepWait, wait{}, fault(model.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
 	case model.HostUnbound:
-		return stepWait, wait{}, fault(model.CodeNotFound, "its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
+		return stepWait, wait{}, fault(model.CodeNotFound,
+			"its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
 	case model.HostReady:
 		if tries >= installTries {
 			return stepWait, wait{}, fault(model.CodeFailure, "the service was asked %d times to install it and has not begun", tries)

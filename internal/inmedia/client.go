@@ -93,7 +93,8 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 	case found == nil && sent != nil:
 		return nil, sent
 	case found == nil:
-		return nil, &model.Fault{Code: model.CodeFailure, Op: "register", Err: errors.New("the service took the request, but does not have what it asked for")}
+		return nil, &model.Fault{Code: model.CodeFailure, Op: "register",
+			Err: errors.New("the service took the request, but does not have what it asked for")}
 	}
 	return found, nil
 }
@@ -287,7 +288,8 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &model.Fault{
 			Code: model.CodeBlocked,
-			Err:  fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s", names.Counted(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
+			Err: fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s",
+				names.Counted(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
 			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:

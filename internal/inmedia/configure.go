@@ -138,7 +138,8 @@ func (c *Client) configureOnce(ctx context.Context, infraEnvID string) (came rou
 			continue
 		}
 		err := c.Service.Act(ctx, config.desired(), model.Action{
-			Kind: model.UpdateHost, Scope: model.ScopeHost.Of(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name, Settings: settings,
+			Kind: model.UpdateHost, Scope: model.ScopeHost.Of(config.name), Target: host.ID, InfraEnv: infraEnvID, Name: config.name,
+			Settings: settings,
 		})
 		switch text, conflict := config.refusal(err, host, settings); {
 		case err == nil:

@@ -45,7 +45,8 @@ func (c *Client) withoutDuplicates(ctx context.Context, found []model.Cluster) (
 			return found, nil
 		}
 	}
-	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted", len(found), eldest.Name, eldest.ID)
+	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted", len(found), eldest.Name,
+		eldest.ID)
 	return []model.Cluster{*eldest}, nil
 }
 
@@ -76,7 +77,8 @@ func (c *Client) withoutEmpty(ctx context.Context, found []model.InfraEnv) ([]mo
 	default:
 		return found, nil
 	}
-	c.Warn("the service has %d InfraEnvs %s, and all but one without hosts: %s is used; the others can be deleted", len(found), eldest.Name, used[0].ID)
+	c.Warn("the service has %d InfraEnvs %s, and all but one without hosts: %s is used; the others can be deleted", len(found), eldest.Name,
+		used[0].ID)
 	return used, nil
 }
 

@@ -138,7 +138,8 @@ func (m *infraEnvManifests) settings(imageType string) (model.Settings, error) {
 	if err != nil {
 		return nil, badFile(m.files.InfraEnv, err)
 	}
-	for _, ofHub := range []model.Setting{model.SettingOSVersion, model.SettingImageType, model.SettingAgentLabels, model.SettingNodeLabels, model.SettingIronic, model.SettingIPXE} {
+	for _, ofHub := range []model.Setting{model.SettingOSVersion, model.SettingImageType, model.SettingAgentLabels, model.SettingNodeLabels,
+		model.SettingIronic, model.SettingIPXE} {
 		delete(s, ofHub)
 	}
 	put(s, model.SettingImageType, strings.TrimSuffix(imageType, "-iso"))
@@ -195,7 +196,8 @@ func (m *clusterManifests) overrides() (string, error) {
 	text := strings.TrimSpace(m.install.Annotations[hubapi.AnnotationInstallConfigOverrides])
 	var object map[string]any
 	if text != "" && json.Unmarshal([]byte(text), &object) != nil {
-		return "", badFile(m.files.AgentClusterInstall, fmt.Errorf("the annotation %s is not a JSON object", hubapi.AnnotationInstallConfigOverrides))
+		return "", badFile(m.files.AgentClusterInstall, fmt.Errorf("the annotation %s is not a JSON object",
+			hubapi.AnnotationInstallConfigOverrides))
 	}
 	return text, nil
 }
@@ -221,7 +223,8 @@ func (m *clusterManifests) settings(info release.Info) (model.Settings, error) {
 		return nil, badFile(m.files.AgentClusterInstall, err)
 	}
 	for _, elsewhere := range []model.Setting{
-		model.SettingWorkers, model.SettingArbiters, model.SettingTags, model.SettingIgnoredValidations, model.SettingIgnitionEndpoint, model.SettingInstallConfigOverrides,
+		model.SettingWorkers, model.SettingArbiters, model.SettingTags, model.SettingIgnoredValidations, model.SettingIgnitionEndpoint,
+		model.SettingInstallConfigOverrides,
 	} {
 		delete(s, elsewhere) // counted, reported as unused, or a request of its own
 	}

@@ -123,7 +123,8 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 // setOverrides sends the install-config overrides that the cluster lacks, and says
 // whether it did. Without any on the medium, the cluster's stay.
 func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster *model.Cluster, overrides string) (bool, error) {
-	if overrides == "" || setting.Same(model.SettingInstallConfigOverrides, model.ValueOf(overrides), cluster.Settings[model.SettingInstallConfigOverrides]) {
+	if overrides == "" || setting.Same(model.SettingInstallConfigOverrides, model.ValueOf(overrides),
+		cluster.Settings[model.SettingInstallConfigOverrides]) {
 		return false, nil
 	}
 	c.Say("setting the install-config overrides of cluster %s", cluster.Name)
@@ -131,10 +132,12 @@ func (c *Client) setOverrides(ctx context.Context, m *clusterManifests, cluster 
 		Kind: model.SetOverrides, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name,
 		Settings: model.Settings{model.SettingInstallConfigOverrides: model.ValueOf(overrides)},
 	})
-	if fault, is := errors.AsType[*model.Fault](err); is && (fault.Status == http.StatusBadRequest || fault.Status == http.StatusUnprocessableEntity) {
+	if fault, is := errors.AsType[*model.Fault](err); is && (fault.Status == http.StatusBadRequest ||
+		fault.Status == http.StatusUnprocessableEntity) {
 		// The keys are those of install-config.yaml, and an unknown one is more likely
 		// mistyped than too new for the service.
-		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w", hubapi.AnnotationInstallConfigOverrides, fault.Err))
+		err = badFile(m.files.AgentClusterInstall, fmt.Errorf("the service refuses the annotation %s: %w",
+			hubapi.AnnotationInstallConfigOverrides, fault.Err))
 	}
 	return true, err
 }
@@ -284,5 +287,6 @@ func (c *Client) registerInfraEnv(ctx context.Context, m *infraEnvManifests) (*m
 	if action.Settings, err = m.settings(c.Env.ImageType); err != nil {
 		return nil, err
 	}
-	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) }, func() (*model.InfraEnv, error) { return c.infraEnv(ctx) })
+	return create(ctx, func() error { return c.Service.Act(ctx, m.desired(), action) },
+		func() (*model.InfraEnv, error) { return c.infraEnv(ctx) })
 }

@@ -43,7 +43,8 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 		case err != nil:
 			return false, wait{}, err
 		case observed.Cluster == nil:
-			return true, wait{}, &model.Fault{Code: model.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true, Err: errors.New("the cluster is gone")}
+			return true, wait{}, &model.Fault{Code: model.CodeNotFound, Op: "start the installation", On: cluster.Name, Permanent: true,
+				Err: errors.New("the cluster is gone")}
 		case observed.Stale != "":
 			return false, wait{what: "the service: " + observed.Stale, code: model.CodeTimeout}, nil
 		}
@@ -72,7 +73,8 @@ func (c *Client) StartInstall(ctx context.Context) (Result, error) {
 
 func (c *Client) start(ctx context.Context, cluster *model.Cluster) (wait, error) {
 	c.Say("starting the installation of cluster %s", cluster.Name)
-	err := c.Service.Act(ctx, byID(), model.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID, Name: cluster.Name})
+	err := c.Service.Act(ctx, byID(), model.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID,
+		Name: cluster.Name})
 	on := wait{what: "the service to take up the installation", code: model.CodeTimeout}
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
@@ -131,12 +133,14 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 		}, nil
 	case known < required && registered(o) < required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)), code: model.CodeTimeout,
+			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)),
+			code: model.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
 	case known < required || cluster.State != model.ClusterReady:
 		return stepWait, wait{
-			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo), code: model.CodeBlocked,
+			what: fmt.Sprintf("the checks of the service: %d of %d hosts are ready; %s", known, required, cluster.StatusInfo),
+			code: model.CodeBlocked,
 			next: model.Command("why cluster", cluster.Name),
 		}, nil
 	case tries >= startTries:
@@ -176,8 +180,9 @@ func (c *Client) required() (int, error) {
 			arbiters = 0 // units of releases before arbiters name the other two only
 		case missing(err):
 			return 0, &model.Fault{
-				Code: model.CodeUsage, Op: "count the hosts to be installed", Permanent: true, Next: "set REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES",
-				Err: fmt.Errorf("REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set, and there is no %s", c.Env.AgentClusterInstall),
+				Code: model.CodeUsage, Op: "count the hosts to be installed", Permanent: true,
+				Next: "set REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES",
+				Err:  fmt.Errorf("REQUIRED_MASTER_NODES and REQUIRED_WORKER_NODES are not set, and there is no %s", c.Env.AgentClusterInstall),
 			}
 		default:
 			return 0, err
@@ -185,7 +190,8 @@ func (c *Client) required() (int, error) {
 	}
 	total := controlPlane + arbiters + workers
 	if total == 0 {
-		return 0, &model.Fault{Code: model.CodeInput, Op: "count the hosts to be installed", Permanent: true, Err: errors.New("the medium asks for none")}
+		return 0, &model.Fault{Code: model.CodeInput, Op: "count the hosts to be installed", Permanent: true,
+			Err: errors.New("the medium asks for none")}
 	}
 	return total, nil
 }
@@ -228,7 +234,8 @@ func (c *Client) bindHosts(ctx context.Context, cluster *model.Cluster, otherwis
 			return otherwise, err
 		}
 	}
-	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name), code: model.CodeTimeout}
+	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name),
+		code: model.CodeTimeout}
 	if i := slices.IndexFunc(waiting, func(h model.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
 		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)
 		on.code, on.next = model.CodeBlocked, "{agent status}"

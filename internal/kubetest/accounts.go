@@ -24,7 +24,8 @@ import (
 // Account is a config of a ServiceAccount that is there. It is good for an hour.
 func (c *Cluster) Account(t testing.TB, namespace, name string) *rest.Config {
 	t.Helper()
-	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := c.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), name, &authenticationv1.TokenRequest{},
+		metav1.CreateOptions{})
 	if err != nil {
 		t.Fatalf("making a token of ServiceAccount %s/%s: %v", namespace, name, err)
 	}

@@ -41,7 +41,8 @@ func ready(ctx context.Context, folder string) (assets, error) {
 		for _, p := range programs() {
 			names = append(names, p.name)
 		}
-		return assets{}, fmt.Errorf("%s does not have all of %q and %s; `go run ./internal/kubetest/build --assets DIR` makes such a folder", folder, names, coreManifests)
+		return assets{}, fmt.Errorf("%s does not have all of %q and %s; `go run ./internal/kubetest/build --assets DIR` makes such a folder",
+			folder, names, coreManifests)
 	}
 	crds := filepath.Join(folder, crdsName)
 	if _, err := os.Stat(crds); err == nil {

@@ -164,7 +164,8 @@ func (m *Management) Clusterctl() string { return filepath.Join(m.programs, clus
 func (m *Management) AddInventory(t testing.TB) {
 	t.Helper()
 	_, module := CoreModule(t)
-	if err := m.Install(t.Context(), nil, filepath.Join(module, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml")); err != nil {
+	if err := m.Install(t.Context(), nil, filepath.Join(module, "cmd", "clusterctl", "config", "manifest",
+		"clusterctl-api.yaml")); err != nil {
 		t.Fatalf("making clusterctl's inventory: %v", err)
 	}
 	api, err := dynamic.NewForConfig(m.Config)

@@ -162,7 +162,8 @@ func (a *applier) apply(ctx context.Context, o *unstructured.Unstructured) error
 
 // served waits until the API server has objects of a kind, and takes them.
 func (a *applier) served(ctx context.Context, name string) error {
-	definitions := a.objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	definitions := a.objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1",
+		Resource: "customresourcedefinitions"})
 	return poll(ctx, name, func(ctx context.Context) error {
 		o, err := definitions.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -185,7 +186,8 @@ func (a *applier) served(ctx context.Context, name string) error {
 		}
 		kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
 		a.mapper.Reset()
-		_, err = a.mapper.RESTMapping(schema.GroupKind{Group: resource.Group, Kind: kind}, resource.Version) // which discovery shows a little later
+		// which discovery shows a little later
+		_, err = a.mapper.RESTMapping(schema.GroupKind{Group: resource.Group, Kind: kind}, resource.Version)
 		return err
 	})
 }

@@ -93,7 +93,8 @@ func convertMetal3(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that has gone needs no answer
 		"apiVersion": asked.APIVersion, "kind": asked.Kind,
-		"response": map[string]any{"uid": asked.Request.UID, "convertedObjects": asked.Request.Objects, "result": map[string]any{"status": "Success"}},
+		"response": map[string]any{"uid": asked.Request.UID, "convertedObjects": asked.Request.Objects,
+			"result": map[string]any{"status": "Success"}},
 	})
 }
 

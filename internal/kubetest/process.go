@@ -145,7 +145,10 @@ func lock(ctx context.Context, name string) (func(), error) {
 		return nil, err
 	}
 	const pause = 200 * time.Millisecond
-	if err := wait.PollUntilContextCancel(ctx, pause, true, func(context.Context) (bool, error) { return filelock.Try(file, true) }); err != nil {
+	if err := wait.PollUntilContextCancel(ctx, pause, true, func(context.Context) (bool, error) {
+		return filelock.Try(file,
+			true)
+	}); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { file.Close() }, nil

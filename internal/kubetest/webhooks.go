@@ -53,7 +53,8 @@ func (a *authority) serving(folder string) error {
 		return fmt.Errorf("make a key to serve with: %w", err)
 	}
 	der, err := a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, key)
 	if err != nil {

@@ -57,9 +57,11 @@ func (r *Report) String() string {
 
 // kinds of Cluster API's core, and of a hub, that the providers need.
 var (
-	coreKinds = []string{"clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io", "machinedeployments.cluster.x-k8s.io", "machinesets.cluster.x-k8s.io"}
-	hubKinds  = []string{
-		"agentclusterinstalls.extensions.hive.openshift.io", "agents.agent-install.openshift.io", "clusterdeployments.hive.openshift.io", "infraenvs.agent-install.openshift.io",
+	coreKinds = []string{"clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io", "machinedeployments.cluster.x-k8s.io",
+		"machinesets.cluster.x-k8s.io"}
+	hubKinds = []string{
+		"agentclusterinstalls.extensions.hive.openshift.io", "agents.agent-install.openshift.io", "clusterdeployments.hive.openshift.io",
+		"infraenvs.agent-install.openshift.io",
 	}
 )
 
@@ -108,7 +110,8 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 
 // unreachable is the error of an API server that does not answer, or not as one does.
 func unreachable(connection *rest.Config, err error) error {
-	return &model.Fault{Code: model.CodeFailure, Op: "look at the management cluster", On: connection.Host, Err: err, Next: "check --kubeconfig and --context"}
+	return &model.Fault{Code: model.CodeFailure, Op: "look at the management cluster", On: connection.Host, Err: err,
+		Next: "check --kubeconfig and --context"}
 }
 
 // missing is the error of a management cluster without what the providers need, nil for none.

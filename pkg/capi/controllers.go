@@ -82,7 +82,8 @@ func (c *controllerManager) events(controller string) events.EventRecorder {
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
-		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers(c.source.Connector), OnHub: c.options.Service == nil, Keys: c.source.Keys,
+		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers(c.source.Connector),
+		OnHub: c.options.Service == nil, Keys: c.source.Keys,
 		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &versions.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,
 	}
@@ -103,7 +104,8 @@ func (c *controllerManager) setUpControlPlane(context.Context) error {
 		})).
 		Watches(&clusterv1.MachineDeployment{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf)).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), builder.WithPredicates(otherKubelet())).
-		WatchesRawSource(c.later(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf), predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
+		WatchesRawSource(c.later(&bootstrapv1.OpenshiftAssistedConfig{}, handler.EnqueueRequestsFromMapFunc(c.controlPlaneOf),
+			predicates.ResourceIsChanged(c.GetScheme(), c.GetLogger()))).
 		WatchesRawSource(c.wakes.source(func(ctx context.Context, w woken) []reconcile.Request {
 			if !slices.Contains(w.scopes, model.ScopeCluster) && !slices.Contains(w.scopes, model.ScopeState) {
 				return nil
@@ -122,8 +124,9 @@ func otherKubelet() predicate.Predicate {
 		return ""
 	}
 	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false }, GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool { return version(e.ObjectOld) != version(e.ObjectNew) },
+		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return version(e.ObjectOld) != version(e.ObjectNew) },
 	}
 }
 
@@ -150,8 +153,9 @@ func request(namespace, name string) []reconcile.Request {
 
 func (c *controllerManager) bootstrap() *bootstrap.Reconciler {
 	return &bootstrap.Reconciler{
-		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, OnHub: c.options.Service == nil, Recorder: c.events("openshiftassistedconfig-controller"),
-		Clock: c.options.Clock, Status: status.New(c.options.Clock), Media: c.media, WatchFilter: c.options.WatchFilter,
+		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, OnHub: c.options.Service == nil,
+		Recorder: c.events("openshiftassistedconfig-controller"),
+		Clock:    c.options.Clock, Status: status.New(c.options.Clock), Media: c.media, WatchFilter: c.options.WatchFilter,
 	}
 }
 
@@ -186,7 +190,8 @@ func configOf(machine *clusterv1.Machine) []reconcile.Request {
 
 func (c *controllerManager) configsOf(ctx context.Context, cluster clusterloop.Key) []reconcile.Request {
 	list := &clusterv1.MachineList{}
-	if c.GetClient().List(ctx, list, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}) != nil {
+	if c.GetClient().List(ctx, list, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name}) != nil {
 		return nil // the cache is closed
 	}
 	var requests []reconcile.Request
@@ -239,5 +244,6 @@ func (c *controllerManager) setUpInfrastructure(ctx context.Context) error {
 		Client: c.GetClient(), Live: c.GetAPIReader(), Pool: hosts, Recorder: c.events("agentcluster-controller"), Installations: c.installations,
 	}
 	templates := &agent.TemplateReconciler{Client: c.GetClient(), Pool: hosts}
-	return errors.Join(machines.SetupWithManager(ctx, c.Manager, wiring), clusters.SetupWithManager(ctx, c.Manager, wiring), templates.SetupWithManager(ctx, c.Manager, wiring))
+	return errors.Join(machines.SetupWithManager(ctx, c.Manager, wiring), clusters.SetupWithManager(ctx, c.Manager, wiring),
+		templates.SetupWithManager(ctx, c.Manager, wiring))
 }

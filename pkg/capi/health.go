@@ -41,7 +41,8 @@ func (h *health) when(ready func(*http.Request) error) {
 func (h *health) serve(ctx context.Context, address string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return &model.Fault{Code: model.CodeFailure, Op: "answer probes at", On: address, Err: err, Next: "choose another address with --health-address"}
+		return &model.Fault{Code: model.CodeFailure, Op: "answer probes at", On: address, Err: err,
+			Next: "choose another address with --health-address"}
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

@@ -211,20 +211,25 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		metrics = *options.Metrics
 	}
 	m, err := ctrl.NewManager(own, ctrl.Options{
-		Scheme: scheme, MapperProvider: newMapper, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks, HealthProbeBindAddress: options.HealthAddress,
-		NewClient:      boundedClient,
-		Client:         client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
-		LeaderElection: options.LeaderElection != "", LeaderElectionID: options.LeaderElection, LeaderElectionNamespace: options.LeaderElectionNamespace,
+		Scheme: scheme, MapperProvider: newMapper, Logger: options.Log, Cache: caches, Metrics: metrics, WebhookServer: options.Webhooks,
+		HealthProbeBindAddress: options.HealthAddress,
+		NewClient:              boundedClient,
+		Client:                 client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.ConfigMap{}}, Unstructured: true}},
+		LeaderElection:         options.LeaderElection != "", LeaderElectionID: options.LeaderElection,
+		LeaderElectionNamespace:       options.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		Controller: config.Controller{
-			MaxConcurrentReconciles: options.Concurrency, ReconciliationTimeout: reconcileWithin, UsePriorityQueue: ptr.To(true), SkipNameValidation: ptr.To(true), // several managers may run in one process
+			// several managers may run in one process
+			MaxConcurrentReconciles: options.Concurrency, ReconciliationTimeout: reconcileWithin, UsePriorityQueue: ptr.To(true),
+			SkipNameValidation: ptr.To(true),
 		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	connector := workload.Connector{Allow: options.AllowEndpoints}
-	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(), workloads: &controlplane.Workloads{Connector: connector}}
+	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(),
+		workloads: &controlplane.Workloads{Connector: connector}}
 	c.source = &clusterspec.Source{
 		Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools,
 		Connector: connector, Clock: options.Clock,
@@ -275,10 +280,11 @@ func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.
 func (c *controllerManager) nodes(cluster clusterloop.Key) install.Nodes {
 	name := secret.Name(cluster.Name, secret.Kubeconfig)
-	return node.New(node.Config{Clock: c.options.Clock, Connection: c.source.Connector.Config, Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
-		data, err := c.source.Kubeconfig(ctx, cluster)
-		return data, "Secret " + name, err
-	}})
+	return node.New(node.Config{Clock: c.options.Clock, Connection: c.source.Connector.Config,
+		Kubeconfig: func(ctx context.Context, _ model.ClusterRef) ([]byte, string, error) {
+			data, err := c.source.Kubeconfig(ctx, cluster)
+			return data, "Secret " + name, err
+		}})
 }
 
 // updateInPlace has Cluster API ask before it replaces Machines, where its feature gates have it ask.
@@ -286,17 +292,18 @@ func (c *controllerManager) updateInPlace() error {
 	if c.options.Webhooks == nil {
 		return nil
 	}
-	extension := &inplaceupdate.Extension{Management: c.GetClient(), Clock: c.options.Clock, Workload: func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error) {
-		data, err := c.source.Kubeconfig(ctx, cluster)
-		if err != nil {
-			return nil, err
-		}
-		reached, err := c.workloads.Client(cluster, data)
-		if err != nil {
-			return nil, err
-		}
-		return reached.Dynamic, nil
-	}}
+	extension := &inplaceupdate.Extension{Management: c.GetClient(), Clock: c.options.Clock,
+		Workload: func(ctx context.Context, cluster types.NamespacedName) (dynamic.Interface, error) {
+			data, err := c.source.Kubeconfig(ctx, cluster)
+			if err != nil {
+				return nil, err
+			}
+			reached, err := c.workloads.Client(cluster, data)
+			if err != nil {
+				return nil, err
+			}
+			return reached.Dynamic, nil
+		}}
 	return extension.Register(c.options.Webhooks)
 }
 

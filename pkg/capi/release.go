@@ -103,7 +103,8 @@ func tagOf(c *clusterspec.Cluster, arch string) string {
 }
 
 // optionsOf say how the registries of a control plane are reached.
-func (r *releases) optionsOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster) (release.Options, error) {
+func (r *releases) optionsOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane,
+	wanted *spec.Cluster) (release.Options, error) {
 	options := release.Options{Clock: r.clock, CA: []byte(wanted.TrustBundle()), Dial: r.connector.Dial, Proxy: r.connector.Proxy, Quiet: true}
 	if ref := plane.Spec.Config.PullSecretRef; ref != nil && ref.Name != "" {
 		secret := &corev1.Secret{}
@@ -125,7 +126,8 @@ func (r *releases) readSoon(ctx context.Context, image string, options release.O
 }
 
 // payloadOf is what a release image says of itself.
-func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster, image string) (versions.Payload, error) {
+func (r *releases) payloadOf(ctx context.Context, plane *controlplanev1.OpenshiftAssistedControlPlane, wanted *spec.Cluster,
+	image string) (versions.Payload, error) {
 	options, err := r.optionsOf(ctx, plane, wanted)
 	if err != nil {
 		return versions.Payload{}, err

@@ -151,7 +151,8 @@ func (s Serving) complete(ctx context.Context, connection *rest.Config, options 
 		tlsOptions = append(tlsOptions, s.TLS)
 	}
 	if isAddress(s.MetricsAddress) {
-		options.Metrics = &server.Options{BindAddress: s.MetricsAddress, SecureServing: true, FilterProvider: metricsauth.Filter(options.Clock), TLSOpts: tlsOptions}
+		options.Metrics = &server.Options{BindAddress: s.MetricsAddress, SecureServing: true, FilterProvider: metricsauth.Filter(options.Clock),
+			TLSOpts: tlsOptions}
 	}
 	if s.WebhookPort == 0 {
 		return nil, nil

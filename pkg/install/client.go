@@ -67,7 +67,8 @@ func New(service Service, config ...Config) *Client {
 		backend = loopOnly{service}
 	}
 	notifier, _ := service.(Notifier)
-	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(model.Event) {}, timeout: 4 * time.Hour, userTimeout: time.Hour}
+	client := &Client{Backend: backend, notifier: notifier, clock: clock.Real(), emit: func(model.Event) {}, timeout: 4 * time.Hour,
+		userTimeout: time.Hour}
 	return client.With(config...)
 }
 
@@ -167,7 +168,8 @@ func (client *Client) Act(ctx context.Context, desired *model.Desired, observed 
 	})
 }
 
-func (client *Client) act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(model.Event)) error {
+func (client *Client) act(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action,
+	report func(model.Event)) error {
 	present := desired.At(observed)
 	switch a.Kind {
 	case model.SaveNoIngress, model.SaveKubeconfig, model.SavePassword:
@@ -222,7 +224,8 @@ func (client *Client) unreleased(ctx context.Context, c *spec.Cluster, plan *mod
 // the answer is about that host alone. Machines are observed where desired names their BMCs. The owner of the cluster
 // does not matter, nor which results are on disk. What it returns beside the plan is the observation that it decided
 // on.
-func (client *Client) Explain(ctx context.Context, desired *model.Desired, observed *model.Observed, host string) (model.Plan, *model.Observed, error) {
+func (client *Client) Explain(ctx context.Context, desired *model.Desired, observed *model.Observed,
+	host string) (model.Plan, *model.Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = own.Options.AddNodes || decide.AddingHosts(now)
 	unseen, err := client.explainNodes(ctx, &own, now)

@@ -19,7 +19,8 @@ func (client *Client) Result(ctx context.Context, found *Found, name string) ([]
 
 // KeepResult writes a result where [Config].Files says. claimed is where the results of another
 // cluster of the name are kept now, saved where that is which lay in its place; "" for none.
-func (client *Client) KeepResult(ctx context.Context, cluster model.ClusterRef, name string, data []byte) (claimed, saved string, err error) {
+func (client *Client) KeepResult(ctx context.Context, cluster model.ClusterRef, name string,
+	data []byte) (claimed, saved string, err error) {
 	claimed, err = client.files.Claim(ctx, cluster, func(name string) ([]byte, error) { return client.offered(ctx, cluster.ID, name) })
 	if err != nil {
 		return claimed, "", err

@@ -39,7 +39,8 @@ func (d Directory) auth(cluster model.ClusterRef) string {
 func (d Directory) Observe(_ context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &model.Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true, Next: "check the folder given with --dir"}
+		return nil, &model.Fault{Op: "look for results in", On: auth, Code: model.CodeFailure, Err: err, Permanent: true,
+			Next: "check the folder given with --dir"}
 	}
 	if ownerOf(auth) != cluster.ID {
 		return nil, nil
@@ -191,7 +192,8 @@ func putAside(path string) (string, error) {
 			continue
 		}
 		if err := os.Rename(path, to); err != nil {
-			return "", &model.Fault{Code: model.CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true, Next: "move them yourself, or give another folder with --dir"}
+			return "", &model.Fault{Code: model.CodeFailure, Op: "put aside the results of another cluster in", On: path, Err: err, Permanent: true,
+				Next: "move them yourself, or give another folder with --dir"}
 		}
 		if info, err := os.Lstat(to); err == nil && info.IsDir() {
 			for _, name := range resultFiles() {
@@ -262,7 +264,8 @@ func notSaved(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &model.Fault{Code: model.CodeFailure, Op: "write", On: path, Err: err, Permanent: true, Next: "make room, or give another folder with --dir"}
+	return &model.Fault{Code: model.CodeFailure, Op: "write", On: path, Err: err, Permanent: true,
+		Next: "make room, or give another folder with --dir"}
 }
 
 // resultsOf names a cluster as its results are kept: by the name in the file.
@@ -304,7 +307,8 @@ func kubeconfigPath(kept map[string]model.SavedResult) string {
 
 // saveResult fetches a result and writes it. What lies in its place and is
 // another's is kept, and named.
-func (client *Client) saveResult(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action, report func(model.Event)) error {
+func (client *Client) saveResult(ctx context.Context, desired *model.Desired, observed *model.Observed, a model.Action,
+	report func(model.Event)) error {
 	data, err := client.Credential(ctx, a.Target, a.Name)
 	if err != nil {
 		return err
@@ -314,7 +318,8 @@ func (client *Client) saveResult(ctx context.Context, desired *model.Desired, ob
 	}
 	aside, err := client.files.Save(ctx, resultsOf(desired, a.Target), a.Name, data)
 	if aside != "" {
-		report(model.Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside", Message: "what lay where " + a.Name + " belongs is kept in " + aside})
+		report(model.Event{Type: model.EventHint, Key: "cluster/results/" + a.Name, Reason: "ResultsPutAside",
+			Message: "what lay where " + a.Name + " belongs is kept in " + aside})
 	}
 	if err == nil {
 		observed.Known.Save(a.Name, data)
@@ -337,7 +342,8 @@ func (client *Client) claim(ctx context.Context, desired *model.Desired, id stri
 		return client.offered(ctx, id, name)
 	})
 	if aside != "" {
-		report(model.Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside", Message: "the credentials of another cluster of this name are kept in " + aside})
+		report(model.Event{Type: model.EventHint, Key: "cluster/results", Reason: "ResultsPutAside",
+			Message: "the credentials of another cluster of this name are kept in " + aside})
 	}
 	return err
 }

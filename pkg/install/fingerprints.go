@@ -116,7 +116,8 @@ func (look *Look) Fingerprints() map[model.Scope]uint64 {
 	}
 	for i := range look.Observed.InfraEnvs {
 		e := &look.Observed.InfraEnvs[i]
-		of(model.ScopeInfraEnv.Of(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type, State: e.Image.State, Created: e.Image.Created}
+		of(model.ScopeInfraEnv.Of(e.Name)).Object = infraEnvAspect{ID: e.ID, URL: e.Image.URL, Info: e.Image.Info, Type: e.Image.Type,
+			State: e.Image.State, Created: e.Image.Created}
 	}
 	cluster := of(model.ScopeCluster)
 	for _, b := range plan.Blockers { // each one blocks the cluster, too

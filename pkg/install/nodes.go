@@ -59,7 +59,8 @@ func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, 
 	}
 	observed.Spoke, desired.Options.AddNodes = nil, before
 	return []model.Warning{{
-		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Message: "the nodes themselves cannot be read: " + fault.Error(), Next: model.FaultOf(fault).Next,
+		Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen",
+		Message: "the nodes themselves cannot be read: " + fault.Error(), Next: model.FaultOf(fault).Next,
 	}}, nil
 }
 

@@ -36,7 +36,8 @@ const opLook = "look at the nodes of"
 // InspectNodes looks at the installed cluster of an observation, and puts together what is known
 // of each of its machines. Why the cluster itself cannot be seen stands in the observation's
 // Spoke.Trouble; then the rows have what the service knows.
-func (client *Client) InspectNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]NodeView, *model.Observed, error) {
+func (client *Client) InspectNodes(ctx context.Context, desired *model.Desired,
+	observed *model.Observed) ([]NodeView, *model.Observed, error) {
 	now, own := taken(observed), *desired
 	own.Options.AddNodes = true
 	if err := client.observeNodes(ctx, &own, now); err != nil {
@@ -115,7 +116,8 @@ func (v *nodeViews) strangers(waiting []string) []NodeView {
 		case len(rows) == mostStrangers:
 			more[verdict.Node] = true
 		default:
-			row := NodeView{Name: verdict.Node, Requests: []model.RequestVerdict{verdict}, Trouble: true, Stranger: true, Stuck: "no host has this name"}
+			row := NodeView{Name: verdict.Node, Requests: []model.RequestVerdict{verdict}, Trouble: true, Stranger: true,
+				Stuck: "no host has this name"}
 			if len(waiting) > 0 {
 				row.Stuck += ", and " + names.Few(waiting) + " is still waited for: a hostname that changed with the reboot?"
 			}

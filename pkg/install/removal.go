@@ -15,7 +15,8 @@ func (client *Client) PlanRemoval(ctx context.Context, desired *model.Desired) (
 	plan, observed, err := client.Plan(ctx, desired)
 	if err == nil && len(plan.Removals) == 0 {
 		if err = decide.SpokeFault(decide.Op(desired), desired, observed); err == nil {
-			err = &model.Fault{Code: model.CodeFailure, Op: "look at", On: desired.FullName(), Err: errors.New("the installed cluster itself could not be seen"), Next: "run the same command again"}
+			err = &model.Fault{Code: model.CodeFailure, Op: "look at", On: desired.FullName(),
+				Err: errors.New("the installed cluster itself could not be seen"), Next: "run the same command again"}
 		}
 	}
 	return plan, observed, err

@@ -106,9 +106,11 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 		return // and was reported then; what is refused is reported in each run
 	}
 	if err := r.keepNew(ctx, observed, line, kept); err != nil {
-		r.report(model.Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept", Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
+		r.report(model.Event{Type: model.EventWarning, Key: "request/audit", Severity: model.SeverityWarning, Reason: "AuditNotKept",
+			Message: fmt.Sprintf("what was decided of certificate requests could not be written down: %v", err)})
 	}
-	event := model.Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision, Reason: v.Reason}
+	event := model.Event{Type: model.EventWarning, Host: v.Host, Key: "request/" + v.Name, Severity: model.SeverityWarning, State: decision,
+		Reason: v.Reason}
 	switch {
 	case decision == approvedByOther:
 		event.Type, event.Severity = model.EventHint, model.SeverityInfo
@@ -205,7 +207,8 @@ func (client *Client) keep(ctx context.Context, desired *model.Desired, observed
 // certificates as if a file named the given hosts, by their names there or in the service: those
 // of other hosts are never approved. What it returns beside the verdicts is the observation with
 // the cluster.
-func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed, hosts []string) ([]model.RequestVerdict, *model.Observed, error) {
+func (client *Client) Requests(ctx context.Context, desired *model.Desired, observed *model.Observed,
+	hosts []string) ([]model.RequestVerdict, *model.Observed, error) {
 	own := *desired
 	own.Options.AddNodes = true
 	now, err := client.Reach(ctx, "approve certificate requests of nodes of", &own, observed)
@@ -217,7 +220,8 @@ func (client *Client) Requests(ctx context.Context, desired *model.Desired, obse
 
 // Reach looks at the installed cluster of an observation, for an operation. It is a fault if the cluster cannot be reached, or
 // is another one.
-func (client *Client) Reach(ctx context.Context, operation string, desired *model.Desired, observed *model.Observed) (*model.Observed, error) {
+func (client *Client) Reach(ctx context.Context, operation string, desired *model.Desired,
+	observed *model.Observed) (*model.Observed, error) {
 	now, own := *observed, *desired
 	own.Options.AddNodes = true
 	if err := client.observeNodes(ctx, &own, &now); err != nil {
@@ -227,12 +231,14 @@ func (client *Client) Reach(ctx context.Context, operation string, desired *mode
 }
 
 // Approve records a request that was judged, and then approves it. by says who decided: oaictl or person.
-func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v model.RequestVerdict, by string) error {
+func (client *Client) Approve(ctx context.Context, desired *model.Desired, observed *model.Observed, v model.RequestVerdict,
+	by string) error {
 	if err := client.keep(ctx, desired, observed, lineOf(desired, v, observed.At, string(model.RequestApprove), by)); err != nil {
 		return err
 	}
 	return client.Act(ctx, desired, observed, model.Action{
-		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.ScopeNode.Of(v.Host), Kind: model.ApproveRequest, Target: v.UID, Name: v.Name,
+		Key: "node/" + v.Host + "/request/" + v.Name + "/approve", Scope: model.ScopeNode.Of(v.Host), Kind: model.ApproveRequest, Target: v.UID,
+		Name:   v.Name,
 		Reason: v.Host + " is installed, and its kubelet asks for a " + string(v.Kind) + " certificate",
 	})
 }

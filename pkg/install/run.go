@@ -230,7 +230,8 @@ func (r *run) observePatiently(ctx context.Context) (*model.Observed, error) {
 		if err == nil && observed.Stale != "" {
 			// What was written since does not show in an old observation: deciding
 			// on it would write it again.
-			err = &model.Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale), Next: "check that the service runs and can be reached"}
+			err = &model.Fault{Op: "look at", On: r.desired.FullName(), Err: errors.New(observed.Stale),
+				Next: "check that the service runs and can be reached"}
 			if observed.StaleFault != nil && observed.StaleFault.Foreign {
 				err = observed.StaleFault
 			}

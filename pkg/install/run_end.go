@@ -74,7 +74,8 @@ func (r *run) lastResults(ctx context.Context, ended error) {
 	saves := slices.DeleteFunc(slices.Clone(r.latest.Plan.Actions), func(a model.Action) bool {
 		return a.Kind != model.SaveNoIngress && a.Kind != model.SaveKubeconfig && a.Kind != model.SavePassword
 	})
-	_, _ = r.turns.carryOut(ctx, Look{Desired: r.desired, Observed: r.latest.Observed, Plan: r.latest.Plan}, saves) // the events have the errors
+	// the events have the errors
+	_, _ = r.turns.carryOut(ctx, Look{Desired: r.desired, Observed: r.latest.Observed, Plan: r.latest.Plan}, saves)
 }
 
 // outOfTime is the end of a run that has no more time.
@@ -130,12 +131,14 @@ func (r *run) left(ctx context.Context, err error) error {
 	if errors.As(cause, &interrupt) {
 		code = interrupt.Code
 	}
-	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause, Next: decide.OrGiveUp("run the same command again, which continues from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
+	return &model.Fault{Code: code, Op: "watch", On: r.desired.FullName(), Err: cause,
+		Next: decide.OrGiveUp("run the same command again, which continues from here; nothing was undone", r.latest.Observed, &r.latest.Plan)}
 }
 
 func (r *run) lastEvent(result Result, err error) model.Event {
 	code := result.ExitCode
-	event := model.Event{Type: model.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message, Next: result.Plan.Next}
+	event := model.Event{Type: model.EventRun, Key: "run/end", State: string(result.Verdict), ExitCode: &code, Message: result.Plan.Message,
+		Next: result.Plan.Next}
 	if r.until != nil {
 		event.State, event.Message, event.Next = r.until.Name, "", ""
 	}
@@ -233,7 +236,8 @@ func (r *run) remind(what func() string) {
 	if quiet == 0 {
 		return
 	}
-	r.report(model.Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet, Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
+	r.report(model.Event{Type: model.EventHint, Key: "run/quiet", Reason: reasonQuiet,
+		Message: fmt.Sprintf("nothing new for %s: %s", spanText(quiet), what())})
 }
 
 // spanText is a span of time in whole minutes.

@@ -86,7 +86,8 @@ func roleOf(want *spec.Host, have *model.Host) spec.Role {
 }
 
 func hostView(name string, h *model.Host) model.HostView {
-	view := model.HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent, Since: h.Since}
+	view := model.HostView{Name: name, ID: h.ID, Role: h.Role, State: h.State, Stage: h.Progress.Stage, Percent: h.Progress.Percent,
+		Since: h.Since}
 	if (h.Role == spec.Auto || h.Role == "") && h.Suggested != "" {
 		view.Role = h.Suggested
 	}

@@ -25,7 +25,8 @@ type watcher struct {
 }
 
 func newWatcher(report func(model.Event)) *watcher {
-	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]model.Blocker{}, left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
+	return &watcher{report: report, reported: map[string]bool{}, since: map[string]time.Time{}, stands: map[string]model.Blocker{},
+		left: map[string]time.Time{}, waits: map[string]time.Time{}, percent: -1}
 }
 
 // silent reports, once, that the service does not answer.
@@ -92,7 +93,8 @@ func (w *watcher) progress(view *model.View, changed bool) bool {
 		return false
 	}
 	w.percent = view.Percent
-	event := model.Event{Type: model.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent, Message: view.Plan.Message, View: view}
+	event := model.Event{Type: model.EventProgress, Key: "cluster/progress", State: clusterWord(view.Observed), Percent: &view.Percent,
+		Message: view.Plan.Message, View: view}
 	if seconds := int(view.ETA / time.Second); seconds > 0 {
 		event.ETA = &seconds
 	}
@@ -115,7 +117,8 @@ func (w *watcher) machines(before, now *model.Observed) bool {
 			continue
 		}
 		changed = true
-		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent), Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/boot", State: string(model.HostAbsent),
+			Message: name + " boots: its BMC reads the discovery image, " + decide.FetchText(state.Fetch)})
 	}
 	return changed
 }
@@ -147,7 +150,8 @@ func (w *watcher) nodes(hosts []*model.Host, call func(*model.Host) string, befo
 		}
 		changed = true
 		name := call(host)
-		w.report(model.Event{Type: model.EventHost, Host: name, Key: string(model.ScopeNode.Of(name)) + "/state", State: state, Severity: severity, Message: why})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: string(model.ScopeNode.Of(name)) + "/state", State: state,
+			Severity: severity, Message: why})
 	}
 	return changed
 }
@@ -171,7 +175,8 @@ func (w *watcher) gone(desired *model.Desired, before, now *model.Observed) bool
 		}
 		changed = true
 		name := names.Call(host)
-		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent), Message: "the service no longer has " + name})
+		w.report(model.Event{Type: model.EventHost, Host: name, Key: "host/" + name + "/state", State: string(model.HostAbsent),
+			Message: "the service no longer has " + name})
 	}
 	return changed
 }
@@ -238,7 +243,8 @@ func (w *watcher) state(name string, before, now *model.Host) bool {
 // only the present stage is reported: the run that saw the earlier ones reported them.
 func (w *watcher) stages(name string, before, now *model.Host) bool {
 	reached := func(stage, info string, percent int) {
-		w.report(model.Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage, Percent: &percent, Message: info})
+		w.report(model.Event{Type: model.EventStage, Host: name, Key: "host/" + name + "/stage", State: string(now.State), Stage: stage,
+			Percent: &percent, Message: info})
 	}
 	is := now.Progress
 	to := slices.Index(is.Stages, is.Stage)
@@ -293,7 +299,8 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		})
 	}
 	for _, x := range plan.Warnings {
-		once("warning/"+x.Key+x.Message, model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: model.SeverityWarning, Reason: x.Reason, Message: x.Message, Next: x.Next})
+		once("warning/"+x.Key+x.Message, model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: model.SeverityWarning,
+			Reason: x.Reason, Message: x.Message, Next: x.Next})
 	}
 	changed = w.blockers(plan, now) || changed
 	there := map[string]bool{}
@@ -307,7 +314,8 @@ func (w *watcher) standing(plan model.Plan, now time.Time) bool {
 		default:
 			continue
 		}
-		once("wait/"+reason+"/"+x.Key, model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: x.Key, Reason: reason, Message: "waiting for " + x.For, Next: x.Next})
+		once("wait/"+reason+"/"+x.Key, model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: x.Key, Reason: reason,
+			Message: "waiting for " + x.For, Next: x.Next})
 	}
 	maps.DeleteFunc(w.waits, func(key string, _ time.Time) bool { return !there[key] })
 	return changed
@@ -346,7 +354,8 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		if _, known := w.since[x.Key]; !known {
 			w.since[x.Key] = now
 		}
-		event := model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason, Message: x.Message, Next: x.Remedy}
+		event := model.Event{Type: model.EventWarning, Host: x.Scope.Host(), Key: x.Key, Severity: severityOf(x.Cure), Reason: x.Reason,
+			Message: x.Message, Next: x.Remedy}
 		if x.Reason == decide.ReasonValidation {
 			event.Type, event.State = model.EventValidation, "failure"
 			if !x.Certain && now.Sub(w.since[x.Key]) < steady {
@@ -370,7 +379,8 @@ func (w *watcher) blockers(plan model.Plan, now time.Time) bool {
 		// An attempt alone does not cure what preparations fail over; if it does, the cluster's next state shows it.
 		if x, known := w.stands[key]; known && !lost && x.Reason != decide.ReasonPreparation {
 			changed = true
-			w.report(model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: key, State: "cured", Reason: "Cured", Message: "no longer in the way: " + x.Message})
+			w.report(model.Event{Type: model.EventHint, Host: x.Scope.Host(), Key: key, State: "cured", Reason: "Cured",
+				Message: "no longer in the way: " + x.Message})
 		}
 		delete(w.since, key)
 		delete(w.stands, key) // reported again should it come back

@@ -160,7 +160,8 @@ func (b *Base) legacyArea() (area, error) {
 	}
 	offset, length := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
 	if offset > uint64(b.image.Size()) || length > uint64(b.image.Size()) {
-		return area{}, fmt.Errorf("header of the Ignition area at byte %d: %d bytes at byte %d lie outside of the image", legacyOffset, length, offset)
+		return area{}, fmt.Errorf("header of the Ignition area at byte %d: %d bytes at byte %d lie outside of the image", legacyOffset, length,
+			offset)
 	}
 	return area{offset: int64(offset), length: int64(length), header: true}, nil
 }

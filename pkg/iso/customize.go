@@ -128,7 +128,8 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 		added = append(added, embed.Member{Name: configMember, Mode: 0o600, Data: config})
 	}
 	if takes, _ := b.info.Features["live-initrd-network"].(bool); !takes && len(c.Keyfiles) > 0 {
-		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network", featuresPath)
+		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network",
+			featuresPath)
 	}
 	for _, k := range c.Keyfiles {
 		m, err := keyfileMember(k)
@@ -254,7 +255,8 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 // hostnameFile is a file of a config with a hostname, which neither JSON nor a URL has to escape.
 func hostnameFile(path, hostname string) (string, error) {
 	const mode = 0o644
-	return fmt.Sprintf(`{"path":%q,"mode":%d,"overwrite":true,"contents":{"source":"data:,%s%%0A"}}`, path, mode, hostname), CheckHostname(hostname)
+	return fmt.Sprintf(`{"path":%q,"mode":%d,"overwrite":true,"contents":{"source":"data:,%s%%0A"}}`, path, mode, hostname),
+		CheckHostname(hostname)
 }
 
 // CheckHostname refuses what is not a name of RFC 1123 (section 2.1), as every machine's is.

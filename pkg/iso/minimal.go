@@ -110,7 +110,8 @@ func (b *Base) builtMinimal(ctx context.Context) (*overlay.Image, error) {
 		return nil, fmt.Errorf("verifying it: %w", err)
 	}
 	if digest != recipe.Digest {
-		return nil, cmp.Or(b.checkRebuilt(), fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed", digest, recipe.Digest))
+		return nil, cmp.Or(b.checkRebuilt(), fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed",
+			digest, recipe.Digest))
 	}
 	b.minimal.image = image
 	return image, nil

@@ -171,7 +171,8 @@ func (n *Netboot) describeZ() error {
 	}
 	n.AddrSize = binary.BigEndian.AppendUint64(nil, initrdAddress)
 	n.AddrSize = binary.BigEndian.AppendUint64(n.AddrSize, uint64(n.Initrd.Size()))
-	n.Ins = fmt.Sprintf("* made by oaictl\nkernel 0x00000000\ninitrd 0x%08x\ngeneric.prm 0x00010480\ninitrd.addrsize 0x00010408\n", initrdAddress)
+	n.Ins = fmt.Sprintf("* made by oaictl\nkernel 0x00000000\ninitrd 0x%08x\ngeneric.prm 0x00010480\ninitrd.addrsize 0x00010408\n",
+		initrdAddress)
 	return nil
 }
 

@@ -118,7 +118,8 @@ func (v *verification) kargs() {
 	for _, argument := range v.base.kargs.Current {
 		label, is := strings.CutPrefix(argument, liveArgument+"=")
 		if is && label != v.base.info.VolumeID {
-			v.add("kernel arguments", fmt.Sprintf("%s: the image is labelled %q, so that the live system would not find it", argument, v.base.info.VolumeID))
+			v.add("kernel arguments", fmt.Sprintf("%s: the image is labelled %q, so that the live system would not find it", argument,
+				v.base.info.VolumeID))
 		}
 	}
 }

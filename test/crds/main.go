@@ -30,7 +30,8 @@ func origins() []origin {
 	return []origin{
 		{".", "github.com/openshift/hive/apis/hive/v1", []string{"clusterdeployments.hive.openshift.io", "clusterimagesets.hive.openshift.io"}},
 		{".", "github.com/openshift/assisted-service/api/hiveextension/v1beta1", []string{"agentclusterinstalls.extensions.hive.openshift.io"}},
-		{".", "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1", []string{"baremetalhosts.metal3.io", "preprovisioningimages.metal3.io"}},
+		{".", "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1",
+			[]string{"baremetalhosts.metal3.io", "preprovisioningimages.metal3.io"}},
 		{"../..", "./internal/shared/hubapi/agentinstall", []string{
 			"agentclassifications.agent-install.openshift.io", "agents.agent-install.openshift.io",
 			"infraenvs.agent-install.openshift.io", "nmstateconfigs.agent-install.openshift.io",

@@ -48,7 +48,8 @@ func fieldsOf(of reflect.Type, path string) []string {
 		of = of.Elem()
 	}
 	switch of {
-	case reflect.TypeFor[spec.Source](), reflect.TypeFor[spec.PublicSource](), reflect.TypeFor[spec.Credentials](), reflect.TypeFor[spec.Document]():
+	case reflect.TypeFor[spec.Source](), reflect.TypeFor[spec.PublicSource](), reflect.TypeFor[spec.Credentials](),
+		reflect.TypeFor[spec.Document]():
 		return []string{path}
 	}
 	var out []string
@@ -81,7 +82,8 @@ func Env() spec.Env {
 	env := spec.OSEnv()
 	env.LookupEnv = func(name string) (string, bool) {
 		text, set := map[string]string{
-			"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken", "CA": certificate, "KUBECONFIG_OF_OLD": "apiVersion: v1\nkind: Config\n",
+			"PULL": `{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}`, "BMC": "root:calvin", "TOKEN": "t0ken", "CA": certificate,
+			"KUBECONFIG_OF_OLD": "apiVersion: v1\nkind: Config\n",
 		}[name]
 		return text, set
 	}

@@ -63,8 +63,9 @@ func (r *rehearsal) Act(_ context.Context, desired *model.Desired, action model.
 	switch action.Kind {
 	case model.RegisterCluster:
 		r.observed.Cluster = &model.Cluster{
-			ClusterRef: model.ClusterRef{ID: id, Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain, Owned: true, Run: desired.Options.Run},
-			State:      model.ClusterDiscovering, Settings: action.Settings,
+			ClusterRef: model.ClusterRef{ID: id, Name: desired.Spec.Metadata.Name, BaseDomain: desired.Spec.Spec.BaseDomain, Owned: true,
+				Run: desired.Options.Run},
+			State: model.ClusterDiscovering, Settings: action.Settings,
 		}
 	case model.RegisterInfraEnv:
 		r.observed.InfraEnvs = append(r.observed.InfraEnvs, model.InfraEnv{
@@ -72,7 +73,8 @@ func (r *rehearsal) Act(_ context.Context, desired *model.Desired, action model.
 			Image: model.Image{State: model.ImageReady, URL: "https://images.example.com/" + action.Name + ".iso"},
 		})
 	default:
-		return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Err: fmt.Errorf("the rehearsal has no hosts"), Permanent: true}
+		return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Err: fmt.Errorf("the rehearsal has no hosts"),
+			Permanent: true}
 	}
 	return nil
 }

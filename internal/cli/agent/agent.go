@@ -108,7 +108,8 @@ func (o *agentOptions) command(s agentStep) *cobra.Command {
 func (o *agentOptions) declare(command *cobra.Command) {
 	flags, files := command.Flags(), inmedia.DefaultFiles()
 	o.declareFailures(flags)
-	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig, "`FILE` in which the ids of cluster and InfraEnv are noted for units")
+	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig,
+		"`FILE` in which the ids of cluster and InfraEnv are noted for units")
 	flags.StringVar(&o.RegistryCA, "registry-ca-file", "", "`FILE` with certificates (PEM) to trust registries by, besides the system's")
 	flags.StringSliceVar(&o.MACs, "mac", nil, "`MAC` address of this machine (default: those of its interfaces)")
 	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
@@ -116,7 +117,8 @@ func (o *agentOptions) declare(command *cobra.Command) {
 }
 
 func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures, "`FILE` in which the hosts are listed that cannot be configured")
+	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures,
+		"`FILE` in which the hosts are listed that cannot be configured")
 }
 
 func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {

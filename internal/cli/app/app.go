@@ -72,7 +72,8 @@ const programName = "oaictl"
 const MediaName = "agent-installer-client"
 
 var mediaSteps = map[string]string{
-	"register-cluster": "registerCluster", "register-infraenv": "registerInfraEnv", "configure-hosts": "configure", "import-cluster": "importCluster",
+	"register-cluster": "registerCluster", "register-infraenv": "registerInfraEnv", "configure-hosts": "configure",
+	"import-cluster": "importCluster",
 }
 
 // MediaStep is what the units of media call a step, "" where they do not have it.

@@ -98,9 +98,11 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	case errors.As(err, &missing):
 		return Usagef("%s needs %s", written(missing.GetFlag()), article(valueOf(missing.GetFlag())))
 	case errors.As(err, &invalid) && errors.Is(err, errTwice):
-		return Usagef("%s is given twice: %q and %q; %s takes one", written(invalid.GetFlag()), invalid.GetFlag().Value.String(), invalid.GetValue(), VerbOf(command))
+		return Usagef("%s is given twice: %q and %q; %s takes one", written(invalid.GetFlag()), invalid.GetFlag().Value.String(),
+			invalid.GetValue(), VerbOf(command))
 	case errors.As(err, &invalid):
-		return Usagef("%s %q is not %s%s", written(invalid.GetFlag()), invalid.GetValue(), article(valueOf(invalid.GetFlag())), example(invalid.GetFlag()))
+		return Usagef("%s %q is not %s%s", written(invalid.GetFlag()), invalid.GetValue(), article(valueOf(invalid.GetFlag())),
+			example(invalid.GetFlag()))
 	case errors.As(err, &malformed):
 		return Usagef("%q is not a flag", malformed.GetSpecifiedFlag())
 	}

@@ -118,7 +118,8 @@ func (a *App) Confirm(yes bool, question string) error {
 	}
 	if !a.CanAsk() {
 		return &model.Fault{
-			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes without a terminal to ask on", strings.TrimSuffix(question, "?")),
+			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes without a terminal to ask on",
+				strings.TrimSuffix(question, "?")),
 			Next: model.Advicef("%s", a.CommandLine()+" --yes"),
 		}
 	}

@@ -117,7 +117,8 @@ func isPlain(address string) bool {
 
 // WarnInsecure says what --insecure gives away.
 func (a *App) WarnInsecure(serviceURL string) {
-	a.Warn("--insecure: the certificate of %s is not verified, so an attacker on the network can read the pull secret and every token", HostOf(serviceURL))
+	a.Warn("--insecure: the certificate of %s is not verified, so an attacker on the network can read the pull secret and every token",
+		HostOf(serviceURL))
 }
 
 // Reach connects, until the command is done.

@@ -189,7 +189,8 @@ func (k *Kube) Config() (*rest.Config, error) {
 		return config, nil
 	}
 	fault := &model.Fault{
-		Code: model.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))), Permanent: true, Err: err,
+		Code: model.CodeUsage, Op: "read kubeconfig", On: cmp.Or(k.Kubeconfig, strings.Join(k.files, string(filepath.ListSeparator))),
+		Permanent: true, Err: err,
 		Next: "give --kubeconfig FILE, or set KUBECONFIG",
 	}
 	raw, unread := loader.RawConfig()
@@ -247,7 +248,10 @@ func (g *Globals) CheckFlags(backend string) error {
 const NoConfig = "bare"
 
 // consent lists the flags that permit something: only the command line gives them.
-var consent = [...]string{"accept-control-plane", "accept-data-loss", "accept-loss", "accept-unknown-hosts", "adopt", "all", "allow-address", "backup-taken", "delete-emptydir-data", "disable-eviction", "dry-run", "file", "for", "force", "help", "ignore-daemonsets", "merge", "orphan", "overwrite", "reboot-running", "reimage", "remove-node", "replace", "resend-secrets", "return-to-pool", "simulate", "skip-wait-for-delete-timeout", "use", "with", "with-secrets", "yes"}
+var consent = [...]string{"accept-control-plane", "accept-data-loss", "accept-loss", "accept-unknown-hosts", "adopt", "all",
+	"allow-address", "backup-taken", "delete-emptydir-data", "disable-eviction", "dry-run", "file", "for", "force", "help",
+	"ignore-daemonsets", "merge", "orphan", "overwrite", "reboot-running", "reimage", "remove-node", "replace", "resend-secrets",
+	"return-to-pool", "simulate", "skip-wait-for-delete-timeout", "use", "with", "with-secrets", "yes"}
 
 // applySettings fills in the flags that were not given: a variable beats the file.
 func (a *App) applySettings(command *cobra.Command) error {

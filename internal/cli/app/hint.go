@@ -22,7 +22,8 @@ import (
 // says holds there by itself.
 func typedConnection(command *cobra.Command) []string {
 	var words []string
-	for _, name := range []string{"backend", "service-url", "token-file", "offline-token-file", "ca-file", "insecure", "kubeconfig", "context", "namespace", "all-namespaces"} {
+	for _, name := range []string{"backend", "service-url", "token-file", "offline-token-file", "ca-file", "insecure", "kubeconfig", "context",
+		"namespace", "all-namespaces"} {
 		flag := command.Flags().Lookup(name)
 		switch {
 		case flag == nil || !flag.Changed:
@@ -40,7 +41,8 @@ func typedConnection(command *cobra.Command) []string {
 // asksService reports whether a command of a piece of advice speaks to a service.
 func asksService(command string) bool {
 	verb, _, _ := strings.Cut(command, " ")
-	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel", "reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node", "upgrade"}, verb)
+	return slices.Contains([]string{"agent", "create", "add-node", "plan", "wait", "why", "get", "describe", "logs", "download", "cancel",
+		"reset", "delete", "iso", "approve", "import", "kubeconfig", "remove-node", "replace-node", "upgrade"}, verb)
 }
 
 // SimulateAdvice is what to type where the service that a hint is about was
@@ -109,7 +111,8 @@ func withoutService(next model.Advice) model.Advice {
 func (a *App) Hinted(plan model.Plan) model.Plan {
 	hint := func(next model.Advice) model.Advice { return model.Advicef("%s", a.Hint(next)) }
 	plan.Next = hint(plan.Next)
-	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings), slices.Clone(plan.Checks), slices.Clone(plan.Waits)
+	plan.Blockers, plan.Warnings, plan.Checks, plan.Waits = slices.Clone(plan.Blockers), slices.Clone(plan.Warnings),
+		slices.Clone(plan.Checks), slices.Clone(plan.Waits)
 	for i, b := range plan.Blockers {
 		plan.Blockers[i].Remedy, plan.Blockers[i].Check = hint(b.Remedy), hint(b.Check)
 	}
@@ -156,7 +159,8 @@ func typedReach(command *cobra.Command, file string) reach {
 	switch path := command.CommandPath(); {
 	case flags.Changed("cluster"):
 		r.cluster = flags.Lookup("cluster").Value.String()
-	case len(given) > 0 && KindOf(given[0]) != "host" && KindOf(given[0]) != "machine" && (strings.HasSuffix(path, " get nodes") || strings.HasSuffix(path, " why")):
+	case len(given) > 0 && KindOf(given[0]) != "host" && KindOf(given[0]) != "machine" &&
+		(strings.HasSuffix(path, " get nodes") || strings.HasSuffix(path, " why")):
 		r.cluster = given[len(given)-1]
 	}
 	for _, name := range []string{"cluster-kubeconfig", "dir", "allow-address"} {

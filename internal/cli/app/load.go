@@ -53,7 +53,8 @@ func (f *Foreign) DeclareMissing(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Version, "openshift-version", "", "`VERSION` of OpenShift, for a file in another format that does not say it")
 	flags.StringVar(&f.PullSecret, "pull-secret", "", "`FILE` with the pull secret, for a file in another format that has none")
 	flags.StringVar(&f.Name, "name", "", "`NAME` of the cluster, for a file in another format that has none")
-	flags.BoolVar(&f.AcceptUnknownHosts, "accept-unknown-hosts", false, "permit to install, and so to wipe, machines that a file in another format does not name")
+	flags.BoolVar(&f.AcceptUnknownHosts, "accept-unknown-hosts", false,
+		"permit to install, and so to wipe, machines that a file in another format does not name")
 }
 
 // Options are what the flags say, for the reader.
@@ -150,7 +151,8 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 			Next: model.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", names.Counted(len(losses), "value"), file, strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
+		a.Say("%s of %s left behind, as --accept-loss says: %s", names.Counted(len(losses), "value"), file,
+			strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.reportedLosses, file): // which is read again with each look
 		a.reportedLosses = append(a.reportedLosses, file)
 		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", names.Counted(len(losses), "value"), file, names.Quoted(file))
@@ -317,26 +319,31 @@ func checkREST(c *spec.Cluster) error {
 		problems.List = append(problems.List, c.Problem(field, message, remedy))
 	}
 	if o := c.Spec.OpenShift; o.ImageSet != "" && o.Version == "" {
-		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know", `write the version as well: version: "4.20"; or give --backend hub`)
+		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know",
+			`write the version as well: version: "4.20"; or give --backend hub`)
 	}
 	if c.Spec.PullSecret.SecretRef != nil {
-		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know",
+			"name a file, a variable or a program that has it; or give --backend hub")
 	}
 	for i := range c.Spec.Hosts {
 		h := &c.Spec.Hosts[i]
 		for field, said := range map[string]bool{
-			"discovery.pullSecret.secretRef":   h.Discovery != nil && h.Discovery.PullSecret.SecretRef != nil,
-			"fencing.credentials.secretRef":    h.Fencing != nil && h.Fencing.Credentials.SecretRef != nil,
-			"bmc.credentials.secretRef":        h.BMC != nil && h.BMC.Credentials.SecretRef != nil && c.Spec.Boot.Method == spec.BootRedfish,
-			"ignitionEndpoint.token.secretRef": h.IgnitionEndpoint != nil && h.IgnitionEndpoint.Token != nil && h.IgnitionEndpoint.Token.SecretRef != nil,
+			"discovery.pullSecret.secretRef": h.Discovery != nil && h.Discovery.PullSecret.SecretRef != nil,
+			"fencing.credentials.secretRef":  h.Fencing != nil && h.Fencing.Credentials.SecretRef != nil,
+			"bmc.credentials.secretRef":      h.BMC != nil && h.BMC.Credentials.SecretRef != nil && c.Spec.Boot.Method == spec.BootRedfish,
+			"ignitionEndpoint.token.secretRef": h.IgnitionEndpoint != nil && h.IgnitionEndpoint.Token != nil &&
+				h.IgnitionEndpoint.Token.SecretRef != nil,
 		} {
 			if said {
-				report(c.HostField(h, field), "names a Secret on a hub, which a REST service does not know", "name a file, a variable or a program that has it; or give --backend hub")
+				report(c.HostField(h, field), "names a Secret on a hub, which a REST service does not know",
+					"name a file, a variable or a program that has it; or give --backend hub")
 			}
 		}
 	}
 	if c.Spec.Boot.Method == spec.BootMetal3 {
-		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3), "write redfish, and oaictl boots them; or give --backend hub")
+		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3),
+			"write redfish, and oaictl boots them; or give --backend hub")
 	}
 	for _, field := range []string{"agentLabels", "nodeLabels", "classifications", "ironic", "ipxe"} {
 		if name := "spec.hub." + field; c.Present(name) {
@@ -344,10 +351,12 @@ func checkREST(c *spec.Cluster) error {
 		}
 	}
 	if c.Imported() && c.Spec.Import.ClusterID == "" {
-		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it",
+			"write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
 	}
 	if c.Imported() && c.Spec.Import.Kubeconfig.SecretRef != nil {
-		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know", "leave the kubeconfig out: a REST service takes none; or give --backend hub")
+		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know",
+			"leave the kubeconfig out: a REST service takes none; or give --backend hub")
 	}
 	if len(problems.List) == 0 {
 		return nil

@@ -67,7 +67,8 @@ func (a *App) WarnCarried(names []string, location string) {
 // SeveralArchs says what to do where the hosts of one base have several architectures.
 func SeveralArchs(err error) error {
 	if problem, is := errors.AsType[*boot.BaseError](err); is && problem.Archs > 0 {
-		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used", problem.Archs)
+		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used",
+			problem.Archs)
 	}
 	return err
 }
@@ -87,7 +88,8 @@ func AccessText(a serve.Access) string {
 	if host == "" {
 		host = "unknown"
 	}
-	text := fmt.Sprintf("media: %s %s %s for %s → %d, %d bytes (%d ms)", a.Method, host, a.Kind, a.Client, a.Status, a.Bytes, a.Took.Milliseconds())
+	text := fmt.Sprintf("media: %s %s %s for %s → %d, %d bytes (%d ms)", a.Method, host, a.Kind, a.Client, a.Status, a.Bytes,
+		a.Took.Milliseconds())
 	if a.Err != nil {
 		text += ": " + a.Err.Error()
 	}

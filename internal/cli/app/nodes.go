@@ -30,15 +30,17 @@ type ToCluster struct {
 
 // Declare declares the flag of the installed cluster's kubeconfig.
 func (t *ToCluster) Declare(flags *pflag.FlagSet) {
-	flags.StringVar(&t.Kubeconfig, "cluster-kubeconfig", "", "`FILE` with the installed cluster's own kubeconfig (default: DIR/CLUSTER/auth/kubeconfig, else what the service has)")
+	flags.StringVar(&t.Kubeconfig, "cluster-kubeconfig", "",
+		"`FILE` with the installed cluster's own kubeconfig (default: DIR/CLUSTER/auth/kubeconfig, else what the service has)")
 }
 
 // Nodes is the plane of the installed cluster's nodes. What it sends goes to trace, which may
 // be nil. It is closed with the command.
 func (a *App) Nodes(service *install.Client, to ToCluster, cluster *spec.Cluster, trace func(install.Call)) *node.Plane {
-	plane := node.New(node.Config{Clock: a.Clock, Log: trace, Kubeconfig: func(ctx context.Context, ref model.ClusterRef) ([]byte, string, error) {
-		return to.find(ctx, service, cluster, ref)
-	}})
+	plane := node.New(node.Config{Clock: a.Clock, Log: trace,
+		Kubeconfig: func(ctx context.Context, ref model.ClusterRef) ([]byte, string, error) {
+			return to.find(ctx, service, cluster, ref)
+		}})
 	a.closers = append(a.closers, plane.Close)
 	return plane
 }
@@ -60,7 +62,8 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 		}
 		return data, t.Kubeconfig, nil
 	}
-	if cluster != nil && cluster.Spec.Import != nil && !cluster.Spec.Import.Kubeconfig.IsZero() && cluster.Spec.Import.Kubeconfig.SecretRef == nil {
+	if cluster != nil && cluster.Spec.Import != nil && !cluster.Spec.Import.Kubeconfig.IsZero() &&
+		cluster.Spec.Import.Kubeconfig.SecretRef == nil {
 		return []byte(cluster.Spec.Import.Kubeconfig.Secret().Reveal()), "of spec.import.kubeconfig", nil
 	}
 	kept, err := install.Directory(t.Dir).Observe(ctx, ref)
@@ -78,7 +81,8 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	}
 	data, err := service.Credential(ctx, ref.ID, model.KubeconfigFile)
 	if err != nil {
-		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service has none: %w", filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
+		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service has none: %w",
+			filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
 	}
 	return data, "of the service", selfContained("of the service", data)
 }
@@ -103,13 +107,15 @@ type Approval struct {
 
 // Declare declares its flags.
 func (o *Approval) Declare(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Mode, "approve", string(model.ApproveAuto), "who approves certificate requests of nodes that are proven to be hosts of the file: `auto|ask|off`")
+	flags.StringVar(&o.Mode, "approve", string(model.ApproveAuto),
+		"who approves certificate requests of nodes that are proven to be hosts of the file: `auto|ask|off`")
 	o.DeclareAllow(flags)
 }
 
 // DeclareAllow declares the flag of further addresses.
 func (o *Approval) DeclareAllow(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.Allow, "allow-address", nil, "`NODE=IP` that a node's certificate may have beside what its host reports (repeat it for more)")
+	flags.StringSliceVar(&o.Allow, "allow-address", nil,
+		"`NODE=IP` that a node's certificate may have beside what its host reports (repeat it for more)")
 }
 
 // Into checks the flags, and puts them into what is desired.

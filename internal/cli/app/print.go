@@ -50,7 +50,8 @@ func Printed(err error) error {
 	if !is {
 		return err
 	}
-	return &model.Fault{Code: model.CodeUsage, Err: template, Permanent: true, Next: "look with -o json at what there is, and name that in the template"}
+	return &model.Fault{Code: model.CodeUsage, Err: template, Permanent: true,
+		Next: "look with -o json at what there is, and name that in the template"}
 }
 
 // Say writes a line for a person to standard error, unless --quiet.
@@ -203,7 +204,8 @@ func (a *App) HostTable(items []document.Host, several bool, clusters map[string
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE", Cut: true, Wide: everywhere}, {Name: "%", Right: true, Wide: everywhere},
 		{Name: "SINCE", Wide: true}, {Name: "CLUSTER", Wide: !several, Cut: true}, {Name: "INFRAENV", Wide: !everywhere, Cut: true},
-		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true}, {Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
+		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true},
+		{Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
 	}, Rows: document.Each(items, func(h document.Host) []string {
 		role, cluster := string(h.Role), h.ClusterID
 		if wide {

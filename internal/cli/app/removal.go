@@ -37,8 +37,10 @@ type Removing struct {
 // Declare declares the flags of what is done to nodes and their machines.
 func (r *Removing) Declare(flags *pflag.FlagSet) {
 	declareDrain(flags, &r.Drain)
-	flags.BoolVar(&r.KeepRunning, "keep-running", false, "do not switch machines off; one that still runs comes back as a node when its kubelet starts next")
-	flags.BoolVar(&r.ToPool, "return-to-pool", false, "give hosts back to the InfraEnv that they came from, for other clusters, and do not have the service forget them")
+	flags.BoolVar(&r.KeepRunning, "keep-running", false,
+		"do not switch machines off; one that still runs comes back as a node when its kubelet starts next")
+	flags.BoolVar(&r.ToPool, "return-to-pool", false,
+		"give hosts back to the InfraEnv that they came from, for other clusters, and do not have the service forget them")
 	flags.BoolVar(&r.AcceptLoss, "accept-data-loss", false, "permit to delete nodes with which LVM Storage deletes the volumes on them")
 }
 
@@ -111,12 +113,16 @@ func (r *Removing) noteBegun(ctx context.Context, desired *model.Desired) error 
 func declareDrain(flags *pflag.FlagSet, o *model.DrainOptions) {
 	flags.BoolVar(&o.Force, "force", false, "continue even if there are pods that do not declare a controller")
 	flags.BoolVar(&o.IgnoreDaemonSets, "ignore-daemonsets", false, "ignore DaemonSet-managed pods")
-	flags.BoolVar(&o.DeleteEmptyDirData, "delete-emptydir-data", false, "continue even if there are pods using emptyDir (local data that is deleted when the node is drained)")
-	flags.IntVar(&o.GracePeriod, "grace-period", -1, "`SECONDS` given to each pod to terminate gracefully; if negative, what the pod says is used")
+	flags.BoolVar(&o.DeleteEmptyDirData, "delete-emptydir-data", false,
+		"continue even if there are pods using emptyDir (local data that is deleted when the node is drained)")
+	flags.IntVar(&o.GracePeriod, "grace-period", -1,
+		"`SECONDS` given to each pod to terminate gracefully; if negative, what the pod says is used")
 	flags.DurationVar(&o.Timeout, "drain-timeout", 0, "give up draining a node after this `TIME`, zero means never")
 	flags.StringVar(&o.PodSelector, "pod-selector", "", "label `SELECTOR` to filter pods on the node")
-	flags.BoolVar(&o.DisableEviction, "disable-eviction", false, "delete pods instead of evicting them; this bypasses PodDisruptionBudgets, use with caution")
-	flags.IntVar(&o.SkipWaitForDelete, "skip-wait-for-delete-timeout", 0, "skip waiting for a pod that is being deleted for more than these `SECONDS`; they must be greater than 0 to skip")
+	flags.BoolVar(&o.DisableEviction, "disable-eviction", false,
+		"delete pods instead of evicting them; this bypasses PodDisruptionBudgets, use with caution")
+	flags.IntVar(&o.SkipWaitForDelete, "skip-wait-for-delete-timeout", 0,
+		"skip waiting for a pod that is being deleted for more than these `SECONDS`; they must be greater than 0 to skip")
 }
 
 // Limit is a limit of time for [install.Config]. A person says 0 for no limit.
@@ -130,7 +136,8 @@ func Limit(d time.Duration) time.Duration {
 // Client looks at the installed cluster, and at the BMCs that the file names.
 func (r *Removing) Client(service *install.Client, found *install.Found) (*install.Client, error) {
 	options := []install.Config{
-		{Nodes: r.Nodes(service, r.ToCluster, found.Spec, r.Tracer(nil)), Clock: r.Clock, Timeout: Limit(r.Timeout), UserTimeout: Limit(r.UserTimeout)},
+		{Nodes: r.Nodes(service, r.ToCluster, found.Spec, r.Tracer(nil)), Clock: r.Clock, Timeout: Limit(r.Timeout),
+			UserTimeout: Limit(r.UserTimeout)},
 	}
 	if found.Spec != nil && !r.KeepRunning {
 		machines, err := r.WatchMachines(filepath.Join(r.ToCluster.Dir, found.Ref.Name), r.BMCProxy)

@@ -168,7 +168,8 @@ func (a *App) FindHost(ctx context.Context, service *install.Client, t Target) (
 }
 
 // DialFor connects, and finds what a command is about.
-func DialFor[T any](ctx context.Context, a *App, t Target, find func(context.Context, *install.Client, Target) (T, error)) (service *install.Client, found T, err error) {
+func DialFor[T any](ctx context.Context, a *App, t Target,
+	find func(context.Context, *install.Client, Target) (T, error)) (service *install.Client, found T, err error) {
 	service, err = a.Dial(ctx)
 	if err != nil {
 		return nil, found, err

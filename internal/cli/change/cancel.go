@@ -48,7 +48,8 @@ func (o *changeOptions) confirm(question string) error { return o.Confirm(o.Yes,
 func (o *changeOptions) flags(command *cobra.Command) {
 	o.Declare(command.Flags())
 	command.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	command.Flags().StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
+	command.Flags().StringVar(&o.Dir, "dir", ".",
+		"`DIR` with the results of create cluster, as DIR/CLUSTER: it knows which images are its own")
 	app.DeclareBMCProxy(command.Flags(), &o.BMCProxy)
 }
 
@@ -61,9 +62,10 @@ func NewCancel(a *app.App) *cobra.Command {
 // NewReset is `reset`.
 func NewReset(a *app.App) *cobra.Command {
 	return newEnding(a, "reset [cluster] NAME|ID|-f FILE", "Take a failed or cancelled install back to its beginning",
-		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset, func(*install.Client, context.Context, *install.Found) model.Advice {
-			return "boot the hosts from the discovery image, then {create cluster -f FILE}"
-		}})
+		ending{"reset", "reset", (*install.Client).ResetInstall, (*install.Client).Reset,
+			func(*install.Client, context.Context, *install.Found) model.Advice {
+				return "boot the hosts from the discovery image, then {create cluster -f FILE}"
+			}})
 }
 
 // ending is a verb that ends an install, or what is left of one.
@@ -169,7 +171,8 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *model.Fault 
 		suspect = "check --bmc-proxy"
 	}
 	return &model.Fault{
-		Code: model.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(), Err: errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
+		Code: model.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(),
+		Err:  errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
 		Next: model.Advice(suspect + ", and see to the BMCs that are named"),
 	}
 }
@@ -199,7 +202,8 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if len(cluster.BootedByBMC()) == 0 {
 		return gone
 	}
-	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?", seen.FullName())); err != nil {
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?",
+		seen.FullName())); err != nil {
 		return err
 	}
 	asked, err := o.eject(ctx, seen)

@@ -48,7 +48,8 @@ func newDeleteCluster(a *app.App) *cobra.Command {
 		},
 	}
 	o.flags(command)
-	command.Flags().BoolVar(&o.ReturnToPool, "return-to-pool", false, "boot the nodes of a cluster that runs into the discovery image again, for the pool of a hub that they came from")
+	command.Flags().BoolVar(&o.ReturnToPool, "return-to-pool", false,
+		"boot the nodes of a cluster that runs into the discovery image again, for the pool of a hub that they came from")
 	command.Flags().BoolVar(&o.Orphan, "orphan", false, "delete nothing, and release the objects on a hub")
 	return command
 }
@@ -213,7 +214,8 @@ func (o *changeOptions) orphanCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.confirm(fmt.Sprintf("release the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID, seen.Ref.Status)); err != nil {
+	if err := o.confirm(fmt.Sprintf("release the objects of cluster %s (%s, %s)?", seen.FullName(), seen.Ref.ID,
+		seen.Ref.Status)); err != nil {
 		return err
 	}
 	if err := service.ReleaseCluster(ctx, seen.Ref.ID); err != nil {
@@ -278,7 +280,8 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 	state := statuses.Cluster(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
-		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.", seen.FullName())
+		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.",
+			seen.FullName())
 	case state.Installed():
 		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
 	case state.Running():
@@ -292,7 +295,8 @@ func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 	case o.RemoveNode && host.Role == spec.ControlPlane:
 		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees to it that etcd can do without it. %s", name, o.insteadOf(name))
 	case o.RemoveNode:
-		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name, o.insteadOf(name))
+		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name,
+			o.insteadOf(name))
 	case host.State == model.HostInstalled, host.State == model.HostAdded:
 		return fmt.Sprintf("The node %s keeps running; only the %s forgets it. %s", name, o.keeper(), o.insteadOf(name))
 	}

@@ -68,7 +68,8 @@ func (o *checkOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.Print(printer.Result{Data: documentOf(report), Names: namesOf(report), Text: func() string { return o.text(report) }}); err != nil {
+	if err := o.Print(printer.Result{Data: documentOf(report), Names: namesOf(report),
+		Text: func() string { return o.text(report) }}); err != nil {
 		return err
 	}
 	fault := &model.Fault{
@@ -97,7 +98,8 @@ func documentOf(r *capi.Report) found {
 		}
 		return out
 	}
-	return found{Running: list(r.Running), Foreign: list(r.Foreign), Missing: append([]string{}, r.Missing...), Unknown: append([]string{}, r.Unknown...)}
+	return found{Running: list(r.Running), Foreign: list(r.Foreign), Missing: append([]string{}, r.Missing...),
+		Unknown: append([]string{}, r.Unknown...)}
 }
 
 func namesOf(r *capi.Report) []string {

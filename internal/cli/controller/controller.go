@@ -79,27 +79,38 @@ func newController(o *options) *cobra.Command {
 	}
 	o.shared.declare(command)
 	flags := command.Flags()
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "`NAMESPACE` whose objects are reconciled, and no others (default: WATCH_NAMESPACE, else all)")
-	flags.StringVar(&o.AgentNamespace, "agent-namespace", "", "`NAMESPACE` of the Agents that AgentMachines take (default: AGENTS_NAMESPACE, else that of each AgentMachine)")
-	flags.StringSliceVar(&o.Pools, "pool", nil, "with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated (default: none)")
-	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil, "`CIDR` of API servers of installed clusters, of registries of release images, and of the servers of images that a hub's objects name, that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
-	flags.StringVar(&o.CredentialsDir, "credentials-dir", "", "`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what is not there is not used")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "",
+		"`NAMESPACE` whose objects are reconciled, and no others (default: WATCH_NAMESPACE, else all)")
+	flags.StringVar(&o.AgentNamespace, "agent-namespace", "",
+		"`NAMESPACE` of the Agents that AgentMachines take (default: AGENTS_NAMESPACE, else that of each AgentMachine)")
+	flags.StringSliceVar(&o.Pools, "pool", nil,
+		"with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated (default: none)")
+	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil,
+		"`CIDR` of API servers of installed clusters, of registries of release images, and of the servers of images that a hub's objects name, that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
+	flags.StringVar(&o.CredentialsDir, "credentials-dir", "",
+		"`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what is not there is not used")
 	flags.StringVar(&o.WatchFilter, "watch-filter", "", "reconcile objects with this `VALUE` of the label cluster.x-k8s.io/watch-filter only")
 	flags.IntVar(&o.Concurrency, "concurrency", 10, "`N` objects of a kind that are reconciled at once")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Minute, "how often all objects are read although nothing has changed")
 	flags.Float32Var(&o.QPS, "qps", 100, "`N` requests a second to the API server, on average")
 	flags.IntVar(&o.Burst, "burst", 200, "`N` requests to the API server at once")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", false, "let one of several processes work, by a Lease")
-	flags.StringVar(&o.OwnNamespace, "own-namespace", "", "`NAMESPACE` of the Lease, and of the Secret of --webhook-self-managed (default: POD_NAMESPACE, else the pod's)")
-	flags.StringVar(&o.MediaURL, "media-url", "", "have machines that boot by live ISO read their discovery image from this process, by this `URL`, where they cannot reach the service or do not trust its certificate")
+	flags.StringVar(&o.OwnNamespace, "own-namespace", "",
+		"`NAMESPACE` of the Lease, and of the Secret of --webhook-self-managed (default: POD_NAMESPACE, else the pod's)")
+	flags.StringVar(&o.MediaURL, "media-url", "",
+		"have machines that boot by live ISO read their discovery image from this process, by this `URL`, where they cannot reach the service or do not trust its certificate")
 	flags.StringVar(&o.MediaAddress, "media-bind-address", ":8880", "`ADDRESS` of --media-url in this process, by HTTP")
-	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "`ADDRESS` of the metrics, over HTTPS and only for clients that the API server allows; 0 for none")
+	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
+		"`ADDRESS` of the metrics, over HTTPS and only for clients that the API server allows; 0 for none")
 	flags.StringVar(&o.HealthAddress, "health-address", ":9440", "`ADDRESS` of /healthz and /readyz; 0 for none")
 	flags.IntVar(&o.WebhookPort, "webhook-port", 9443, "`PORT` of admission and conversion; 0 for none")
-	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "", "`DIR` with tls.crt and tls.key of the webhooks, which are read again when they change")
-	flags.BoolVar(&o.WebhookSelf, "webhook-self-managed", false, "make and renew the certificate of the webhooks, and have the API server trust it: for a cluster without cert-manager")
+	flags.StringVar(&o.WebhookCertDir, "webhook-cert-dir", "",
+		"`DIR` with tls.crt and tls.key of the webhooks, which are read again when they change")
+	flags.BoolVar(&o.WebhookSelf, "webhook-self-managed", false,
+		"make and renew the certificate of the webhooks, and have the API server trust it: for a cluster without cert-manager")
 	flags.StringVar(&o.TLSMinVersion, "tls-min-version", "VersionTLS12", "oldest version of TLS that is served: `VersionTLS12|VersionTLS13`")
-	flags.StringSliceVar(&o.TLSCipherSuites, "tls-cipher-suites", nil, "`LIST` of cipher suites of TLS 1.2 that are served, by their IANA names (default: Go's)")
+	flags.StringSliceVar(&o.TLSCipherSuites, "tls-cipher-suites", nil,
+		"`LIST` of cipher suites of TLS 1.2 that are served, by their IANA names (default: Go's)")
 	flags.StringVar(&o.LogFormat, "log-format", formatJSON, "how the log is written: `json|text`")
 	return command
 }
@@ -108,7 +119,8 @@ func newController(o *options) *cobra.Command {
 func (s *shared) declare(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringSliceVar(&s.Providers, "providers", providerNames(), "`LIST` of providers")
-	flags.StringVar(&s.Backend, "backend", app.BackendHub, "what installs clusters: `hub|rest`, this management cluster or a service by its REST API")
+	flags.StringVar(&s.Backend, "backend", app.BackendHub,
+		"what installs clusters: `hub|rest`, this management cluster or a service by its REST API")
 }
 
 func providerNames() []string {

@@ -48,8 +48,10 @@ func newManifests(a *app.App) *cobra.Command {
 	flags.StringVar(&o.OutputDir, "output-dir", "", "`DIR` to write the files into (default: the components to standard output)")
 	flags.StringVar(&o.Image, "image", "", "`IMAGE` of the managers (default: that of the release)")
 	flags.StringVar(&o.Release, "release", "", "`VERSION` of the release, as v0.1.0 (default: this program's, else the newest that there is)")
-	flags.StringVar(&o.Layout, "layout", layoutRelease, "what the files are for: `release|repository|apply|kinds`, a release, a local repository of clusterctl, kubectl apply with all variables filled in, or that of the kinds alone")
-	flags.BoolVar(&o.SelfManaged, "webhook-self-managed", false, "have the managers make the certificates of their webhooks, for a cluster without cert-manager")
+	flags.StringVar(&o.Layout, "layout", layoutRelease,
+		"what the files are for: `release|repository|apply|kinds`, a release, a local repository of clusterctl, kubectl apply with all variables filled in, or that of the kinds alone")
+	flags.BoolVar(&o.SelfManaged, "webhook-self-managed", false,
+		"have the managers make the certificates of their webhooks, for a cluster without cert-manager")
 	flags.BoolVar(&o.Namespaced, "namespaced", false, "let the managers act in the namespaces WATCH_NAMESPACE and AGENTS_NAMESPACE only")
 	return command
 }
@@ -150,7 +152,8 @@ func (o *manifestsOptions) write(files []components.File) error {
 		written = append(written, document.Download{File: path, Bytes: int64(len(f.Content))})
 	}
 	if o.Layout == layoutRepository {
-		o.Say("Next: clusterctl init --config %s --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent", filepath.Join(o.OutputDir, components.ClusterctlFile))
+		o.Say("Next: clusterctl init --config %s --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent",
+			filepath.Join(o.OutputDir, components.ClusterctlFile))
 	}
 	return o.Saved(written, nil)
 }

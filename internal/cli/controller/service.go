@@ -45,7 +45,8 @@ func (o *options) service() (install.Backend, error) {
 	}
 	o.WarnPlain(connection)
 	return rest.New(rest.Config{
-		URL: connection.ServiceURL, HTTPClient: &http.Client{Transport: live}, CAFile: connection.CAFile, Auth: live, Clock: o.Clock, Trace: o.Tracer(nil),
+		URL: connection.ServiceURL, HTTPClient: &http.Client{Transport: live}, CAFile: connection.CAFile, Auth: live, Clock: o.Clock,
+		Trace:     o.Tracer(nil),
 		UserAgent: "oaictl/" + app.ReadBuildInfo().Version,
 	})
 }

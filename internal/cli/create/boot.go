@@ -32,7 +32,8 @@ type bootedMachines struct {
 }
 
 // Observe looks at machines.
-func (h *bootedMachines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
+func (h *bootedMachines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed,
+	ask []string) (map[string]model.MachineState, error) {
 	states, err := h.Machines.Observe(ctx, desired, observed, ask)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,8 @@ func (h *bootedMachines) Observe(ctx context.Context, desired *model.Desired, ob
 }
 
 // bootMachines is nil where no machine of the file has a BMC.
-func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *model.Desired, log *runlog.Log) (*bootedMachines, error) {
+func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, desired *model.Desired,
+	log *runlog.Log) (*bootedMachines, error) {
 	if len(desired.ToBoot().BootedByBMC()) == 0 {
 		return nil, nil
 	}
@@ -62,8 +64,9 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 	h := &bootedMachines{forget: func() error { return nil }}
 	config := boot.Config{
 		Service: service.Backend, Desired: desired, URL: o.boot.MediaURL, KeyFile: app.MediaKeyFile(o.clusterDir(desired.Spec)),
-		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock, Network: o.Clock,
-		Access: func(a serve.Access) { log.Printf("%s", app.AccessText(a)) },
+		Elsewhere: "oaictl iso serve", Proxy: proxy, Base: o.boot.Base, Advice: o.adviseBase, Client: client, Clock: o.clusterClock,
+		Network: o.Clock,
+		Access:  func(a serve.Access) { log.Printf("%s", app.AccessText(a)) },
 		Events: func(e model.Event) {
 			if h.report != nil {
 				h.report(e)
@@ -75,7 +78,8 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 		if config.Listener, err = net.Listen("tcp", o.boot.MediaListen); err != nil {
 			return nil, &model.Fault{
 				Code: model.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
-				Next: app.ListenAdvice(err, "--media-listen", "end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
+				Next: app.ListenAdvice(err, "--media-listen",
+					"end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
 			}
 		}
 		if config.Cache, h.forget, err = o.imageDir(); err != nil {
@@ -101,7 +105,8 @@ func (o *runOptions) imageDir() (dir string, forget func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
+func (o *bootOptions) mediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host,
+	route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
 	if o.MediaURL != "" {
 		return o.MediaURL, nil
 	}
@@ -157,7 +162,8 @@ func (o *bootOptions) check(detach bool) error {
 		}
 	}
 	if o.MediaURL != "" {
-		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
+		if u, err := url.Parse(o.MediaURL); err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Scheme != "http" &&
+			u.Scheme != "https" {
 			return app.Usagef("--media-url is not the beginning of an http or https URL, without user, password and query")
 		}
 	}
@@ -173,7 +179,8 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 	if len(hosts) == 0 {
 		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
 			if o.given(flag) {
-				return app.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag, file)
+				return app.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag,
+					file)
 			}
 		}
 		return nil
@@ -264,5 +271,7 @@ func (o *runOptions) nextDetached(result install.Result, desired *model.Desired,
 	case !machines.Needed(result.Observed): // without --detach it would serve, too
 		return o.CommandLine()
 	}
-	return o.serveLine(machines) + "\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " + o.CommandLine()
+	return o.serveLine(machines) +
+		"\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " +
+		o.CommandLine()
 }

@@ -106,8 +106,10 @@ func NewAddNode(a *app.App) *cobra.Command {
 	o.host.declare(command.Flags())
 	o.ToCluster.Declare(command.Flags())
 	o.Approval.Declare(command.Flags())
-	command.Flags().StringVar(&o.Until, "until", untilReady, "end once nodes are `ready|added`: take work, or have been installed and rebooted, as far as the service can see")
-	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false, "permit to install control plane machines that the cluster may have already")
+	command.Flags().StringVar(&o.Until, "until", untilReady,
+		"end once nodes are `ready|added`: take work, or have been installed and rebooted, as far as the service can see")
+	command.Flags().BoolVar(&o.AcceptControlPlane, "accept-control-plane", false,
+		"permit to install control plane machines that the cluster may have already")
 	return command
 }
 
@@ -236,7 +238,8 @@ func (o *runOptions) dial(ctx context.Context, log *runlog.Log) (*install.Client
 }
 
 // carryOut is a dry run, or a run. service reaches the service, with a log if there is one.
-func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired, service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
+func (o *runOptions) carryOut(ctx context.Context, desired *model.Desired,
+	service func(context.Context, *runlog.Log) (*install.Client, func(), error)) error {
 	cluster := desired.Spec
 	if err := o.CheckBackend(cluster); err != nil {
 		return err
@@ -303,7 +306,8 @@ func (o *runOptions) openLog(ctx context.Context, cluster *spec.Cluster) (*runlo
 	return log, nil
 }
 
-func (o *runOptions) install(ctx context.Context, service *install.Client, desired *model.Desired, machines *bootedMachines, log *runlog.Log) (install.Result, error) {
+func (o *runOptions) install(ctx context.Context, service *install.Client, desired *model.Desired, machines *bootedMachines,
+	log *runlog.Log) (install.Result, error) {
 	shown := o.Progress(ctx, o.clusterClock)
 	defer shown.Close()
 	var reporting sync.Mutex

@@ -81,8 +81,9 @@ func (h *hostFlags) given() []string {
 // nodes are what the flags say, checked as a file is. Problems are reported by the flags.
 func (h *hostFlags) nodes(ctx context.Context, a *app.App, shared app.Foreign) (*spec.Cluster, error) {
 	host := spec.Host{
-		Name: shared.Name, Role: spec.Role(h.Role), Arch: spec.Arch(h.Arch), Hostname: h.Hostname, Labels: h.Labels, MachineConfigPool: h.Pool, ProviderID: h.ProviderID,
-		Match: spec.Match{MAC: h.MAC, Serial: h.Serial, UUID: h.UUID},
+		Name: shared.Name, Role: spec.Role(h.Role), Arch: spec.Arch(h.Arch), Hostname: h.Hostname, Labels: h.Labels, MachineConfigPool: h.Pool,
+		ProviderID: h.ProviderID,
+		Match:      spec.Match{MAC: h.MAC, Serial: h.Serial, UUID: h.UUID},
 	}
 	if h.Disk != "" {
 		if err := host.Disk.Hints.Set(h.Disk); err != nil {
@@ -113,7 +114,8 @@ func (h *hostFlags) nodes(ctx context.Context, a *app.App, shared app.Foreign) (
 		n.Spec.PullSecret = spec.Source{File: shared.PullSecret}
 	}
 	words := map[string]string{
-		"spec.hosts[0].name": "--name", "spec.pullSecret": "--pull-secret", "spec.hosts[0].labels": "--label", "spec.hosts[0].taints": "--taint", "spec.hosts[0].match": "--mac", "spec.hosts[0].bmc": "--bmc",
+		"spec.hosts[0].name": "--name", "spec.pullSecret": "--pull-secret", "spec.hosts[0].labels": "--label", "spec.hosts[0].taints": "--taint",
+		"spec.hosts[0].match": "--mac", "spec.hosts[0].bmc": "--bmc",
 	}
 	for _, f := range h.texts() {
 		words[f.field] = "--" + f.name

@@ -41,7 +41,8 @@ func NewPlan(a *app.App) *cobra.Command {
 		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.File, "file", "f", "", "`FILE` with the cluster, or with hosts that are added to one (kind Nodes), - for standard input")
+	flags.StringVarP(&o.File, "file", "f", "",
+		"`FILE` with the cluster, or with hosts that are added to one (kind Nodes), - for standard input")
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which results would be written")
 	o.ToCluster.Declare(flags)
 	flags.BoolVar(&o.Reimage, "reimage", false, "plan with changes that make a new image")
@@ -287,7 +288,8 @@ func (p location) complete(next model.Advice) model.Advice {
 }
 
 // observingClient is a client that also reads a cluster's results and its machines' BMCs.
-func observingClient(a *app.App, service *install.Client, at location, cluster string, booted []*spec.Host, proxy string) (*install.Client, error) {
+func observingClient(a *app.App, service *install.Client, at location, cluster string, booted []*spec.Host,
+	proxy string) (*install.Client, error) {
 	options := []install.Config{{Files: install.Directory(at.dir)}}
 	if len(booted) > 0 {
 		machines, err := a.WatchMachines(filepath.Join(at.dir, cluster), proxy)

@@ -84,7 +84,8 @@ func (o *replaceOptions) run(ctx context.Context) error {
 		return app.Usagef("replace-node waits for each of its steps, and cannot be detached; you can stop it, and run it again to continue")
 	}
 	o.removing.ToCluster = o.ToCluster
-	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout, o.boot.BMCProxy
+	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout,
+		o.boot.BMCProxy
 	if err := o.removing.Check(); err != nil {
 		return err
 	}
@@ -203,7 +204,8 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if !p.isGone() && !r.Votes {
 		return &model.Fault{
 			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
-			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node), names.Quoted(p.found.Ref.Name)),
+			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node),
+				names.Quoted(p.found.Ref.Name)),
 		}
 	}
 	if err := o.sameRole(p); err != nil {
@@ -288,7 +290,8 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 		if known, err := o.hasBackup(ctx, p); known || err != nil {
 			return err
 		}
-		command := model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup", p.removed().Beside)
+		command := model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup",
+			p.removed().Beside)
 		fault := &model.Fault{
 			Code: model.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
 			Next: model.Advicef("%s; then run the same command again with --backup-taken", command),

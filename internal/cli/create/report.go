@@ -77,7 +77,8 @@ func (o *runOptions) sayWays(cluster *spec.Cluster, observed *model.Observed, do
 	}
 	var text strings.Builder
 	app.Facts(&text, "  ", [][2]string{
-		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login}, {"Install took", took},
+		{"API", "https://api." + name + ":6443"}, {"Console", "https://console-openshift-console.apps." + name}, {"Login", login},
+		{"Install took", took},
 	})
 	o.Say("%s", escape.Text(strings.TrimSuffix(text.String(), "\n")))
 }
@@ -147,8 +148,9 @@ func resultOf(doc document.Result) printer.Result {
 		Names: []string{"cluster/" + doc.Cluster},
 		Table: func() printer.Table {
 			return printer.Table{
-				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true}, {Name: "LOG", Wide: true}, {Name: "KUBECONFIG", Prose: true}},
-				Rows:    [][]string{{doc.Cluster, doc.State, doc.Version, doc.ID, doc.Log, doc.Kubeconfig}},
+				Columns: []printer.Column{{Name: "CLUSTER"}, {Name: "STATE"}, {Name: "VERSION", Wide: true}, {Name: "ID", Wide: true},
+					{Name: "LOG", Wide: true}, {Name: "KUBECONFIG", Prose: true}},
+				Rows: [][]string{{doc.Cluster, doc.State, doc.Version, doc.ID, doc.Log, doc.Kubeconfig}},
 			}
 		},
 	}

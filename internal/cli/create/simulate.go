@@ -79,9 +79,11 @@ func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.C
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Say("Simulated: this command plays the service and the machines, %g times as fast as in life. Times are those of the simulation.", s.Speed)
+	o.Say("Simulated: this command plays the service and the machines, %g times as fast as in life. Times are those of the simulation.",
+		s.Speed)
 	o.clusterClock = clock.Scaled(s.Speed)
-	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: s.Seed, Scenario: trouble, Cluster: cluster, Logf: log.Printf})
+	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: s.Seed, Scenario: trouble, Cluster: cluster,
+		Logf: log.Printf})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,8 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 			return o.Cluster.State == model.ClusterInstalled || o.Cluster.State == model.ClusterAddingHosts
 		}}, "to be installed", nil
 	case "ready":
-		return install.Condition{Name: word, Met: func(o *model.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }}, "to be ready", nil
+		return install.Condition{Name: word, Met: func(o *model.Observed) bool { return slices.Contains(readyOrFurther[:], o.Cluster.State) }},
+			"to be ready", nil
 	}
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
@@ -61,11 +62,13 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 		return until, "", app.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
 	hosts := names.Counted(n, "host")
-	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true}, "to have " + hosts, nil
+	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true},
+		"to have " + hosts, nil
 }
 
 var readyOrFurther = [...]model.ClusterState{
-	model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled, model.ClusterAddingHosts,
+	model.ClusterReady, model.ClusterPreparing, model.ClusterInstalling, model.ClusterFinalizing, model.ClusterInstalled,
+	model.ClusterAddingHosts,
 }
 
 func connected(hosts []model.Host) int {
@@ -118,7 +121,8 @@ func (o *waitOptions) result(seen *install.Found, result install.Result, failed 
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed
 	}
-	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version, ExitCode: result.ExitCode}
+	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version,
+		ExitCode: result.ExitCode}
 	if failed != nil {
 		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.FaultOf(failed).Next)
 	}

@@ -86,7 +86,8 @@ func (o *whyOptions) host(ctx context.Context) error {
 	return o.show(seen, plan, document.OfWhy(host.DisplayName(), string(host.State), plan))
 }
 
-func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host model.Host, in install.Target) (*install.Found, model.Plan, error) {
+func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host model.Host,
+	in install.Target) (*install.Found, model.Plan, error) {
 	seen, err := service.InspectHost(ctx, host, in)
 	if err != nil {
 		return nil, model.Plan{}, err
@@ -151,7 +152,8 @@ func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
 			field = positionOf(seen.Spec, field)
 		}
 		for _, line := range [][2]string{
-			{"Usually", b.Usual}, {"Check", b.Check.String()}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field}, {"Next", b.Remedy.String()},
+			{"Usually", b.Usual}, {"Check", b.Check.String()}, {"Follows from it", strings.Join(b.Follows, ", ")}, {"Field", field},
+			{"Next", b.Remedy.String()},
 		} {
 			if line[1] != "" {
 				escape.Fprintf(&text, "   %s: %s\n", line[0], line[1])

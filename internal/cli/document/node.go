@@ -46,7 +46,8 @@ func OfNode(v install.NodeView) Node {
 		n.HostID, n.State, n.Stage, n.Role = h.ID, h.State, h.Progress.Stage, string(h.Role)
 	}
 	if node := v.Node; node != nil {
-		n.Node, n.Ready, n.Cordoned, n.Config, n.Version, n.Created = node.Name, node.Ready, node.Cordoned, node.Config.State, node.Version, moment(node.Created)
+		n.Node, n.Ready, n.Cordoned, n.Config, n.Version, n.Created = node.Name, node.Ready, node.Cordoned, node.Config.State, node.Version,
+			moment(node.Created)
 		if len(node.Roles) > 0 {
 			n.Role = strings.Join(node.Roles, ",")
 		}
@@ -102,7 +103,8 @@ func OfMachine(m machines.Machine) Machine {
 		ID: m.ID(), Name: m.Name, ClusterID: m.Cluster, Role: m.Role, Phase: m.Phase, Node: m.Node,
 		Infrastructure: m.Infrastructure, InfraEnvID: m.InfraEnv, BareMetalHost: m.BareMetalHost, Created: moment(m.Created),
 		Causes: Each(m.Causes(false), func(c machines.Cause) MachineCause {
-			return MachineCause{Kind: c.Object.Kind, Name: c.Object.Name, Condition: c.Condition, Reason: c.Reason, Message: c.Message, Passes: c.Passes}
+			return MachineCause{Kind: c.Object.Kind, Name: c.Object.Name, Condition: c.Condition, Reason: c.Reason, Message: c.Message,
+				Passes: c.Passes}
 		}),
 	}
 	if m.Host != nil {
@@ -130,7 +132,8 @@ type Request struct {
 
 // OfRequest is the form of a verdict.
 func OfRequest(v model.RequestVerdict) Request {
-	r := Request{Name: v.Name, Kind: string(v.Kind), Node: v.Node, Host: v.Host, Decision: string(v.Decision), Reason: v.Reason, Message: v.Message, Key: v.Key, Newer: v.Newer}
+	r := Request{Name: v.Name, Kind: string(v.Kind), Node: v.Node, Host: v.Host, Decision: string(v.Decision), Reason: v.Reason,
+		Message: v.Message, Key: v.Key, Newer: v.Newer}
 	for _, address := range v.Addresses {
 		r.Addresses = append(r.Addresses, address.String())
 	}

@@ -100,7 +100,8 @@ func OfPlan(plan model.Plan, then []model.Step) Plan {
 	return Plan{
 		Verdict: plan.Verdict, Message: plan.Message, Next: plan.Next.String(),
 		Waits: Each(plan.Waits, ofWait), Blockers: Each(plan.Blockers, ofBlocker), Warnings: Each(plan.Warnings, ofWarning),
-		Missing: orEmpty(plan.Missing), Added: plan.Added, Ready: plan.Ready, Requests: requestsOf(plan.Requests), Then: Each(then, func(s model.Step) Step { return Step(s) }),
+		Missing: orEmpty(plan.Missing), Added: plan.Added, Ready: plan.Ready, Requests: requestsOf(plan.Requests),
+		Then: Each(then, func(s model.Step) Step { return Step(s) }),
 		Actions: Each(plan.Actions, func(a model.Action) Action {
 			changes := Each(a.Changes, func(c model.Change) Change { return Change(c) })
 			return Action{Key: a.Key, Scope: a.Scope, Kind: a.Kind, Reason: a.Reason, Destructive: a.Destructive, Changes: changes}

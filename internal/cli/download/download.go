@@ -76,7 +76,8 @@ func (o *downloadOptions) kubeconfig(ctx context.Context, noIngress bool) error 
 }
 
 // keepResult writes where create cluster does, which puts another cluster's aside.
-func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster model.ClusterRef, name string, content []byte) error {
+func (o *downloadOptions) keepResult(ctx context.Context, service *install.Client, cluster model.ClusterRef, name string,
+	content []byte) error {
 	dir, err := o.clusterDir(cluster.Name)
 	if err != nil {
 		return err

@@ -60,7 +60,8 @@ func FormatsRead() []string {
 
 // FormatsWritten are the values of --to.
 func FormatsWritten() []string {
-	return []string{string(convert.FormatCluster), string(convert.FormatZTP), string(convert.FormatAgent), string(convert.FormatClusterInstance)}
+	return []string{string(convert.FormatCluster), string(convert.FormatZTP), string(convert.FormatAgent),
+		string(convert.FormatClusterInstance)}
 }
 
 func (o *convertOptions) check() error {
@@ -130,7 +131,8 @@ func (o *convertOptions) unnamed(ctx context.Context, how convert.Options, err e
 	}
 	return &model.Fault{
 		Code: model.CodeInput, Permanent: true, Err: failed.Err,
-		Next: model.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") + ", then write the machines into DIR/cluster.yaml (spec.hosts) " +
+		Next: model.Command("convert -f", names.Quoted(o.File), "--accept-unknown-hosts -o DIR") +
+			", then write the machines into DIR/cluster.yaml (spec.hosts) " +
 			"in place of acceptUnknownHosts",
 	}
 }

@@ -43,7 +43,8 @@ func NewExplain(a *app.App) *cobra.Command {
 			if kind := strings.TrimSuffix(strings.ToLower(given[0]), "s"); slices.Contains(catalogue.Kinds(), catalogue.Kind(kind)) {
 				o.Kind, o.Name = kind, strings.Join(given[1:], " ")
 			} else if len(given) > 1 {
-				return app.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0], kindList())
+				return app.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0],
+					kindList())
 			}
 			switch {
 			case o.Of != "" && o.Kind != kindField:
@@ -56,7 +57,8 @@ func NewExplain(a *app.App) *cobra.Command {
 			return o.word()
 		},
 	}
-	command.Flags().StringVar(&o.Of, "kind", "", "`KIND` of file that the field is of, where both have it: "+strings.Join(DocumentKinds(), " or "))
+	command.Flags().StringVar(&o.Of, "kind", "", "`KIND` of file that the field is of, where both have it: "+
+		strings.Join(DocumentKinds(), " or "))
 	return command
 }
 
@@ -97,7 +99,8 @@ func (o *explainOptions) field() error {
 	if err != nil {
 		return &model.Fault{Code: model.CodeNotFound, Err: err, Next: "{explain spec}"}
 	}
-	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }), Text: func() string { return fieldText(doc) }})
+	return o.Print(printer.Result{Data: doc, Names: document.Each(doc.Fields, func(f schema.Doc) string { return f.Path }),
+		Text: func() string { return fieldText(doc) }})
 }
 
 func fieldText(doc schema.Doc) string {
@@ -141,9 +144,10 @@ func fieldText(doc schema.Doc) string {
 func (o *explainOptions) list() error {
 	entries := catalogue.All(catalogue.Kind(o.Kind))
 	names := document.Each(entries, func(e catalogue.Entry) string { return e.Name })
-	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS", Prose: true}}, Rows: document.Each(entries, func(e catalogue.Entry) []string {
-		return []string{e.Name, string(e.Subject), e.Title}
-	})}
+	table := printer.Table{Columns: []printer.Column{{Name: "NAME"}, {Name: "OF"}, {Name: "MEANS", Prose: true}},
+		Rows: document.Each(entries, func(e catalogue.Entry) []string {
+			return []string{e.Name, string(e.Subject), e.Title}
+		})}
 	return o.Print(printer.Result{Data: document.List(entries), Names: names, Table: func() printer.Table { return table }})
 }
 
@@ -301,7 +305,8 @@ func entryText(entry catalogue.Entry, facts []fact) string {
 	if entry.Field != "" {
 		fmt.Fprintf(&text, "  %-16s %s\n", "FIELD:", entry.Field)
 	}
-	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check.String()}, {"Do", entry.Remedy.String()}} {
+	for _, part := range []fact{{"", entry.Meaning}, {"Usual cause", entry.Cause}, {"Check", entry.Check.String()},
+		{"Do", entry.Remedy.String()}} {
 		switch {
 		case part[1] == "":
 		case part[0] == "":

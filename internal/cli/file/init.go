@@ -47,7 +47,8 @@ func NewInit(a *app.App) *cobra.Command {
 		RunE:  app.Run(o.run),
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.Output, "output", "o", "cluster.yaml", "`FILE` to write, - for standard output; a file that is there is not overwritten")
+	flags.StringVarP(&o.Output, "output", "o", "cluster.yaml",
+		"`FILE` to write, - for standard output; a file that is there is not overwritten")
 	flags.StringVar(&o.Name, "name", "", "`NAME` of the cluster")
 	flags.StringVar(&o.BaseDomain, "base-domain", "", "`DOMAIN` in which the cluster's names are: its API is api.NAME.DOMAIN")
 	flags.StringVar(&o.Version, "openshift-version", "", "`VERSION` of OpenShift, such as 4.20 for its newest release")
@@ -58,9 +59,11 @@ func NewInit(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Ingress, "ingress-vip", "", "unused `ADDRESS` of that network for *.apps; none for a single node")
 	flags.StringSliceVar(&o.ControlPlane, "control-plane-mac", nil, "`MAC` address of a machine of the control plane (repeat it for more)")
 	flags.StringSliceVar(&o.Workers, "worker-mac", nil, "`MAC` address of a worker (repeat it for more)")
-	flags.StringSliceVar(&o.BMCs, "bmc", nil, "`ADDRESS` of a machine's BMC, in the order of the MAC addresses (repeat it for each machine): oaictl then boots the machines")
+	flags.StringSliceVar(&o.BMCs, "bmc", nil,
+		"`ADDRESS` of a machine's BMC, in the order of the MAC addresses (repeat it for each machine): oaictl then boots the machines")
 	flags.StringVar(&o.BMCCredentials, "bmc-credentials", "", "`FILE` with user:password of the BMCs")
-	flags.StringVar(&o.FirstAddress, "first-address", "", "`ADDRESS` of the first machine; the others follow. Without it the machines get theirs by DHCP")
+	flags.StringVar(&o.FirstAddress, "first-address", "",
+		"`ADDRESS` of the first machine; the others follow. Without it the machines get theirs by DHCP")
 	flags.StringVar(&o.Gateway, "gateway", "", "`ADDRESS` of the router, with --first-address")
 	flags.StringVar(&o.DNS, "dns", "", "`ADDRESS` of the DNS server, with --first-address")
 	return command
@@ -159,7 +162,8 @@ func (o *initOptions) complete(ctx context.Context) error {
 		{flag: "openshift-version", text: "Version of OpenShift", value: &o.Version, usual: "4.20", must: true},
 		{flag: "pull-secret", text: "File with the pull secret, from " + pullSecretPage, value: &o.PullSecret, usual: "pull-secret.json"},
 		{flag: "ssh-key", text: "File with a public SSH key, empty for none", value: &o.SSHKey},
-		{flag: "control-plane-mac", text: "MAC addresses of the machines of the control plane (one, or three and more)", list: &o.ControlPlane, must: true},
+		{flag: "control-plane-mac", text: "MAC addresses of the machines of the control plane (one, or three and more)", list: &o.ControlPlane,
+			must: true},
 		{flag: "worker-mac", text: "MAC addresses of the workers, empty for none", list: &o.Workers},
 		{flag: "machine-network", text: "Network that the machines are in", value: &o.MachineNetwork, usual: "192.168.127.0/24", must: true},
 		{flag: "api-vip", text: "Unused address of it for the API", value: &o.API, must: true},
@@ -216,7 +220,8 @@ func (o *initOptions) check() error {
 	case failed != nil:
 		return app.Usagef("--first-address %q is not an IP address", o.FirstAddress)
 	case len(o.BMCs) != 0 && len(o.BMCs) != machines:
-		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.Counted(len(o.BMCs), "time"), names.Counted(machines, "machine"))
+		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.Counted(len(o.BMCs), "time"),
+			names.Counted(machines, "machine"))
 	case len(o.BMCs) > 0 && o.BMCCredentials == "":
 		return app.Usagef("--bmc goes with --bmc-credentials FILE, which holds user:password")
 	case len(o.BMCs) == 0 && o.BMCCredentials != "":

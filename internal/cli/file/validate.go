@@ -101,7 +101,8 @@ func (o *validateOptions) run(ctx context.Context) error {
 	case printed != nil:
 		return printed
 	case err != nil:
-		return &model.Fault{Code: model.CodeInput, Op: "validate", On: o.File, Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
+		return &model.Fault{Code: model.CodeInput, Op: "validate", On: o.File,
+			Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
 	}
 	return nil
 }
@@ -210,7 +211,8 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 
 // applyOrder has kinds refer only to those before them.
 var applyOrder = [...]string{
-	"Namespace", "ClusterImageSet", "Secret", "ConfigMap", "ClusterDeployment", "AgentClusterInstall", "NMStateConfig", "InfraEnv", "BareMetalHost",
+	"Namespace", "ClusterImageSet", "Secret", "ConfigMap", "ClusterDeployment", "AgentClusterInstall", "NMStateConfig", "InfraEnv",
+	"BareMetalHost",
 }
 
 // objectFile begins with the place of the kind: folders are applied in the order of names.
@@ -239,7 +241,8 @@ func warnOfDoubts(a *app.App, c *spec.Cluster) {
 	for i, mirror := range c.Spec.Registry.Mirrors {
 		for j, target := range mirror.Mirrors {
 			if !hasLogin(c, target) {
-				p := c.Problem(fmt.Sprintf("spec.registry.mirrors[%d].mirrors[%d]", i, j), "the pull secret has no login for "+target+", which is right only if the mirror asks for none", "")
+				p := c.Problem(fmt.Sprintf("spec.registry.mirrors[%d].mirrors[%d]", i, j),
+					"the pull secret has no login for "+target+", which is right only if the mirror asks for none", "")
 				a.Warn("%s", p)
 			}
 		}

@@ -55,7 +55,8 @@ func describedCluster(seen *install.Found) document.Cluster {
 	doc.Hosts = len(seen.Observed.Hosts)
 	doc.Detail = &document.ClusterDetail{
 		OpenShiftID: seen.Observed.Cluster.OpenShiftID,
-		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: app.HostDocuments(seen), Operators: document.OfOperators(seen.Observed.Cluster.Operators),
+		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: app.HostDocuments(seen),
+		Operators:   document.OfOperators(seen.Observed.Cluster.Operators),
 		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
 		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
@@ -66,7 +67,8 @@ func describedCluster(seen *install.Found) document.Cluster {
 func clusterText(a *app.App, doc document.Cluster) string {
 	var text strings.Builder
 	app.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
+		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID},
+		{"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
 		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", app.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
 		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
 	})
@@ -111,7 +113,8 @@ func describeHost(ctx context.Context, a *app.App, t app.Target) error {
 		return err
 	}
 	doc := document.OfHostDetail(host, "")
-	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name}, Text: func() string { return hostText(a, doc, written(&host)) }})
+	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name},
+		Text: func() string { return hostText(a, doc, written(&host)) }})
 }
 
 // written reports whether a host has been installed on its disk.
@@ -130,10 +133,13 @@ func hostText(a *app.App, doc document.Host, written bool) string {
 		cpus = fmt.Sprintf("%d %s", doc.CPUs, doc.Detail.Arch)
 	}
 	app.Facts(&text, "", [][2]string{
-		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", app.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)}, {"Info", doc.StatusInfo},
-		{"Stage", app.StageText(doc)}, {"Done", app.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)}, {"Last heard of", a.When(doc.CheckedIn)},
+		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", app.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
+		{"Info", doc.StatusInfo},
+		{"Stage", app.StageText(doc)}, {"Done", app.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)},
+		{"Last heard of", a.When(doc.CheckedIn)},
 		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
-		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC}, {"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
+		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC},
+		{"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
 	})
 	app.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
 		link := "up"

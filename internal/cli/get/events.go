@@ -134,7 +134,8 @@ func (o *eventsOptions) result(items []document.Event, data any) printer.Result 
 	names := document.Each(items, func(item document.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
 		return printer.Table{Empty: "no events", Columns: []printer.Column{
-			{Name: "TIME                "}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true}, {Name: "MESSAGE", Prose: true},
+			{Name: "TIME                "}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true},
+			{Name: "MESSAGE", Prose: true},
 		}, Rows: document.Each(items, func(e document.Event) []string {
 			at := ""
 			if e.Time != nil {

@@ -85,8 +85,10 @@ func (o *getOptions) clusters(ctx context.Context, service *install.Client) ([]d
 
 func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
 	return printer.Table{Empty: "no clusters", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "DOMAIN", Wide: o.Globals.AllNamespaces, Cut: true}, {Name: "STATE"}, {Name: "%", Right: true}, {Name: "HOSTS", Right: true},
-		{Name: "VERSION", Cut: true}, {Name: "CREATED", Wide: true}, {Name: "ID", Wide: !o.Globals.AllNamespaces, Cut: true}, {Name: "OURS", Wide: true},
+		{Name: "NAME"}, {Name: "DOMAIN", Wide: o.Globals.AllNamespaces, Cut: true}, {Name: "STATE"}, {Name: "%", Right: true},
+		{Name: "HOSTS", Right: true},
+		{Name: "VERSION", Cut: true}, {Name: "CREATED", Wide: true}, {Name: "ID", Wide: !o.Globals.AllNamespaces, Cut: true},
+		{Name: "OURS", Wide: true},
 		{Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
 	}, Rows: document.Each(items, func(c document.Cluster) []string {
 		ours := "no"
@@ -94,7 +96,8 @@ func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		return []string{
-			c.Name, c.BaseDomain, string(c.State), app.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.When(c.Created), c.ID, ours, c.Status, c.StatusInfo,
+			c.Name, c.BaseDomain, string(c.State), app.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.When(c.Created), c.ID, ours,
+			c.Status, c.StatusInfo,
 		}
 	})}
 }
@@ -247,11 +250,13 @@ func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 func (o *getOptions) infraEnvTable(items []document.InfraEnv) printer.Table {
 	everywhere := o.Globals.AllNamespaces
 	return printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ARCH", Wide: true}, {Name: "IMAGE"}, {Name: "TYPE", Wide: everywhere}, {Name: "MADE", Wide: true}, {Name: "EXPIRES", Wide: everywhere},
+		{Name: "NAME"}, {Name: "ARCH", Wide: true}, {Name: "IMAGE"}, {Name: "TYPE", Wide: everywhere}, {Name: "MADE", Wide: true},
+		{Name: "EXPIRES", Wide: everywhere},
 		{Name: "CLUSTER", Cut: true}, {Name: "ID", Wide: !everywhere, Cut: true},
 	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
 		return []string{
-			e.Name, e.Arch, string(e.Image), e.ImageType, o.When(e.ImageCreated), o.When(e.ImageExpires), cmp.Or(o.named[e.ClusterID], e.ClusterID), e.ID,
+			e.Name, e.Arch, string(e.Image), e.ImageType, o.When(e.ImageCreated), o.When(e.ImageExpires), cmp.Or(o.named[e.ClusterID], e.ClusterID),
+			e.ID,
 		}
 	})}
 }

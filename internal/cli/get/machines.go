@@ -60,7 +60,8 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 		}
 	}
 	if len(of) == 0 && len(all) > 0 {
-		return nil, app.NotFound("list Machines of", o.Name, fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
+		return nil, app.NotFound("list Machines of", o.Name,
+			fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
 	}
 	return document.Each(of, document.OfMachine), nil
 }
@@ -94,7 +95,8 @@ func (o *getOptions) machineTable(items []document.Machine) printer.Table {
 		rows[i] = append(rows[i], waits[i])
 	}
 	return printer.Table{Empty: "no Machines", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "CLUSTER", Wide: o.Name != "", Cut: true}, {Name: "ROLE", Wide: true}, {Name: "PHASE"}, {Name: "HOST", Cut: true}, {Name: "STATE", Wide: true},
+		{Name: "NAME"}, {Name: "CLUSTER", Wide: o.Name != "", Cut: true}, {Name: "ROLE", Wide: true}, {Name: "PHASE"}, {Name: "HOST", Cut: true},
+		{Name: "STATE", Wide: true},
 		{Name: "NODE", Wide: true}, {Name: "INFRASTRUCTURE", Wide: true}, {Name: "INFRAENV", Wide: true}, {Name: "BAREMETALHOST", Wide: true},
 		{Name: "HOST ID", Wide: true}, {Name: "CREATED", Wide: true}, {Name: "WAITS FOR", Prose: true},
 	}, Rows: rows}

@@ -71,7 +71,8 @@ func show[T any](ctx context.Context, o *getOptions, l listing[T]) error {
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
 
 func (l *listing[T]) result(items []T) printer.Result {
-	return printer.Result{Data: document.List(items), Names: document.Each(items, l.name), Table: func() printer.Table { return l.table(items) }}
+	return printer.Result{Data: document.List(items), Names: document.Each(items, l.name),
+		Table: func() printer.Table { return l.table(items) }}
 }
 
 type follower[T any] struct {

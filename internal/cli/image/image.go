@@ -86,7 +86,8 @@ func (o *Options) fetchSource(ctx context.Context, source fetch.Source) (*fetch.
 	shown := NewMeter(o.App, "reading "+fetch.Redact(location))
 	defer shown.End()
 	defer shown.wait(ctx)()
-	file, err := fetch.New(fetch.Config{Dir: dir, Cap: fetch.DefaultCap, Client: client, Clock: o.Clock, Again: shown.again, Begins: iso.CheckStart}).
+	file, err := fetch.New(fetch.Config{Dir: dir, Cap: fetch.DefaultCap, Client: client, Clock: o.Clock, Again: shown.again,
+		Begins: iso.CheckStart}).
 		Get(ctx, source, shown.Show)
 	if err != nil {
 		return nil, fetchFault(location, err)
@@ -184,7 +185,8 @@ func (e *cachedError) Unwrap() error { return e.err }
 // machine that fails.
 func Fault(err error) error {
 	coded := ContentFault(err)
-	if err == nil || app.Is[*model.Fault](coded) || app.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || app.Is[*model.Fault](coded) || app.Is[*fs.PathError](err) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return coded
 	}
 	return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
@@ -196,7 +198,8 @@ func ContentFault(err error) error {
 	case err == nil, app.Is[*model.Fault](err):
 		return err
 	case errors.Is(err, iso.ErrCustomized):
-		return &model.Fault{Code: model.CodeUsage, Permanent: true, Err: err, Next: "keep what the image carries with --merge, or drop it with --replace"}
+		return &model.Fault{Code: model.CodeUsage, Permanent: true, Err: err,
+			Next: "keep what the image carries with --merge, or drop it with --replace"}
 	case app.Is[*ignition.Invalid](err), app.Is[nmstate.Problems](err), app.Is[*iso.TooLargeError](err):
 		return &model.Fault{Code: model.CodeInput, Permanent: true, Err: err}
 	}

@@ -175,7 +175,8 @@ func replacement(text string, current []string) (iso.Replacement, error) {
 		}
 	}
 	// No such argument is there, and there are three parts: it is KEY=OLD=NEW, as coreos-installer has it.
-	if value, rest, three := strings.Cut(fresh, "="); three && !strings.Contains(old, "=") && !strings.Contains(rest, "=") && !slices.Contains(current, old) {
+	if value, rest, three := strings.Cut(fresh, "="); three && !strings.Contains(old, "=") && !strings.Contains(rest, "=") &&
+		!slices.Contains(current, old) {
 		old, fresh = old+"="+value, rest
 	}
 	if !found || old == "" || fresh == "" {
@@ -227,7 +228,8 @@ func (o *customizeOptions) networkFiles(ctx context.Context) ([]iso.Keyfile, err
 	add := func(path string, files ...iso.Keyfile) error {
 		for _, k := range files {
 			if other, twice := from[k.Name]; twice {
-				return &model.Fault{Code: model.CodeInput, Permanent: true, Err: fmt.Errorf("%s and %s both make the network profile %s", other, path, k.Name)}
+				return &model.Fault{Code: model.CodeInput, Permanent: true,
+					Err: fmt.Errorf("%s and %s both make the network profile %s", other, path, k.Name)}
 			}
 			from[k.Name] = path
 			keyfiles = append(keyfiles, k)
@@ -277,7 +279,8 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	made, err := state.Keyfiles(macs)
 	if err != nil {
-		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err, Next: model.Advicef("%s", before("give ", lackedMACs(state, macs)))}
+		return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: err,
+			Next: model.Advicef("%s", before("give ", lackedMACs(state, macs)))}
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {

@@ -60,7 +60,8 @@ func newExtractKargs(a *app.App) *cobra.Command {
 			if live.Info().KargsLimit == 0 {
 				return live.Lacks("kernel arguments that can be changed")
 			}
-			return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()}, Text: func() string { return fmt.Sprintln(live.Kargs()) }})
+			return a.Print(printer.Result{Data: kargsText{live.Kargs()}, Names: []string{live.Kargs()},
+				Text: func() string { return fmt.Sprintln(live.Kargs()) }})
 		})
 	})
 }
@@ -204,7 +205,8 @@ func (o *minimalOptions) run(ctx context.Context, location string) error {
 		minimal, err := live.Minimal(ctx, o.RootfsURL)
 		switch {
 		case errors.Is(err, iso.ErrCustomized):
-			return &model.Fault{Code: model.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err), Next: "make the minimal image first, and customise that"}
+			return &model.Fault{Code: model.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err),
+				Next: "make the minimal image first, and customise that"}
 		case err != nil:
 			return live.Fault(err)
 		}

@@ -86,7 +86,8 @@ func knownMACs(document string, state *nmstate.State, macs map[string]string) er
 	physical := state.Physical()
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
 		if _, there := physical[name]; !there {
-			return app.Usagef("--mac %s: %s has no physical interface of that name%s", name, document, before("; it lacks ", lackedMACs(state, macs)))
+			return app.Usagef("--mac %s: %s has no physical interface of that name%s", name, document,
+				before("; it lacks ", lackedMACs(state, macs)))
 		}
 	}
 	return nil

@@ -247,7 +247,8 @@ func printVerified(o *image.Options, found verified) error {
 	if err != nil || found.Sound {
 		return err
 	}
-	return &model.Fault{Code: model.CodeFailure, Op: "verify", On: found.Image, Permanent: true, Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image again"}
+	return &model.Fault{Code: model.CodeFailure, Op: "verify", On: found.Image, Permanent: true,
+		Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image again"}
 }
 
 func (v verified) text() string {

@@ -38,7 +38,8 @@ type options struct {
 func (o *options) declare(flags *pflag.FlagSet) {
 	o.Declare(flags)
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` with the results of create cluster, as DIR/CLUSTER/auth/kubeconfig")
-	flags.StringVar(&o.Into, "into", "", "`FILE` with the contexts of clusters (default: as kubectl does, the first of KUBECONFIG that is there, else ~/.kube/config)")
+	flags.StringVar(&o.Into, "into", "",
+		"`FILE` with the contexts of clusters (default: as kubectl does, the first of KUBECONFIG that is there, else ~/.kube/config)")
 }
 
 // read takes the cluster, which may be left out, and refuses what the backend has not.

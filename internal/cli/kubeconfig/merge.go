@@ -36,8 +36,10 @@ func newMerge(a *app.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	o.declare(flags)
-	flags.StringVar(&o.From, "from", "", "`FILE` with the cluster's kubeconfig, - for standard input (default: below --dir, else from the service)")
-	flags.StringVar(&o.As, "name", "", "`NAME` of the context, cluster and user (default: the cluster's; with its domain where that name is taken)")
+	flags.StringVar(&o.From, "from", "",
+		"`FILE` with the cluster's kubeconfig, - for standard input (default: below --dir, else from the service)")
+	flags.StringVar(&o.As, "name", "",
+		"`NAME` of the context, cluster and user (default: the cluster's; with its domain where that name is taken)")
 	flags.BoolVar(&o.Overwrite, "overwrite", false, "replace any entry that has the name")
 	flags.BoolVar(&o.Use, "use", false, "make it the current context, also where there is one")
 	return command

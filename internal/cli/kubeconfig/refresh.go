@@ -56,7 +56,8 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	before, has := held.Ends()
 	if !has {
 		return &model.Fault{
-			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: errors.New("it has no client certificate, so nothing says when it ends"),
+			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true,
+			Err:  errors.New("it has no client certificate, so nothing says when it ends"),
 			Next: model.Command("download kubeconfig", names.Quoted(held.name)),
 		}
 	}
@@ -86,7 +87,8 @@ func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access
 		}
 		out, err := parsed(o.ClusterKubeconfig, text, meant)
 		if errors.Is(err, errAnothers) {
-			return access{}, app.NotFound("refresh", o.ClusterKubeconfig, err.Error(), "leave the name out, or give --cluster-kubeconfig that of the cluster")
+			return access{}, app.NotFound("refresh", o.ClusterKubeconfig, err.Error(),
+				"leave the name out, or give --cluster-kubeconfig that of the cluster")
 		}
 		if err != nil {
 			return access{}, app.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
@@ -187,7 +189,8 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 		})
 	}
 	cluster := model.ClusterRef{ID: has.cluster.ID, Name: held.folder}
-	claimed, saved, err := has.service.With(install.Config{Files: install.Directory(o.Dir)}).KeepResult(ctx, cluster, model.KubeconfigFile, has.text)
+	claimed, saved, err := has.service.With(install.Config{Files: install.Directory(o.Dir)}).KeepResult(ctx, cluster, model.KubeconfigFile,
+		has.text)
 	for _, aside := range []string{claimed, saved} {
 		if aside != "" {
 			o.Say("What was there is kept in %s.", aside)
@@ -202,7 +205,8 @@ const nodeKubeconfig = "/etc/kubernetes/static-pod-resources/kube-apiserver-cert
 // asOld is the honest end where the service keeps what the installation made.
 func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	now := o.Clock.Now()
-	why := fmt.Errorf("its client certificate %s, and that of the service's copy %s; a service keeps what the installation made", ending(now, before), ending(now, after))
+	why := fmt.Errorf("its client certificate %s, and that of the service's copy %s; a service keeps what the installation made",
+		ending(now, before), ending(now, after))
 	if after.Equal(before) {
 		why = fmt.Errorf("its client certificate %s, and the service has the same; it keeps what the installation made", ending(now, before))
 	}
@@ -218,7 +222,8 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 }
 
 // renewContexts gives the entries that were merged before the new access.
-func (o *refreshOptions) renewContexts(ctx context.Context, files []*kubeconfig.Config, old, now access) ([]document.KubeconfigContext, error) {
+func (o *refreshOptions) renewContexts(ctx context.Context, files []*kubeconfig.Config, old,
+	now access) ([]document.KubeconfigContext, error) {
 	out := []document.KubeconfigContext{}
 	for _, file := range files {
 		renewed, err := file.Renew(old.Access, now.Access)

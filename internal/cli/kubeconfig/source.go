@@ -169,7 +169,8 @@ func (o *options) notKept(path, folder string, err error) error {
 	if errors.Is(err, errAnothers) {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
-			Next: "give the folder that has the cluster's results with --dir, or " + model.Command("kubeconfig merge --from", names.Quoted(path)) + " for that one",
+			Next: "give the folder that has the cluster's results with --dir, or " + model.Command("kubeconfig merge --from", names.Quoted(path)) +
+				" for that one",
 		}
 	}
 	next := model.Command("download kubeconfig", names.Quoted(folder))
@@ -232,7 +233,8 @@ func (o *options) nowhere(meant install.Target) error {
 	name, _ := nameOf(meant)
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "find the kubeconfig of", On: cmp.Or(name, "a cluster"), Permanent: true,
-		Err:  fmt.Errorf("there is no %s, and no service is named that could have it", filepath.Join(o.Dir, cmp.Or(name, "CLUSTER"), "auth", model.KubeconfigFile)),
+		Err: fmt.Errorf("there is no %s, and no service is named that could have it",
+			filepath.Join(o.Dir, cmp.Or(name, "CLUSTER"), "auth", model.KubeconfigFile)),
 		Next: "give --dir, or --service-url, or --backend hub; {help environment} says how to name a service for good",
 	}
 }

@@ -111,10 +111,12 @@ func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *b
 			o.Say("%s: %s", host.Name, w)
 		}
 	}
-	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, app.FileName(host.Name)+".iso"), Force: true, Sync: o.Sync})
+	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, app.FileName(host.Name)+".iso"), Force: true,
+		Sync: o.Sync})
 }
 
-func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images,
+	host *spec.Host) ([]document.Download, error) {
 	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
 	if err != nil {
 		return nil, image.ContentFault(err)
@@ -193,7 +195,8 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 		return nil, err
 	}
 	if len(cluster.Spec.Hosts) == 0 {
-		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"), Next: model.Command("download iso -f", names.Quoted(o.File))}
+		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"),
+			Next: model.Command("download iso -f", names.Quoted(o.File))}
 	}
 	return cluster, nil
 }
@@ -204,13 +207,14 @@ func (o *hostMediaOptions) images(ctx context.Context, cluster *spec.Cluster, se
 	if o.service, err = o.Dial(ctx); err != nil {
 		return nil, err
 	}
-	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server, Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
-		made, err := o.OpenSource(ctx, source)
-		if err != nil {
-			return nil, nil, err
-		}
-		return made.Base, made.File, nil
-	}}
+	config := boot.ImagesConfig{Service: o.service.Backend, Spec: cluster, Server: server,
+		Open: func(ctx context.Context, source fetch.Source) (*iso.Base, io.Closer, error) {
+			made, err := o.OpenSource(ctx, source)
+			if err != nil {
+				return nil, nil, err
+			}
+			return made.Base, made.File, nil
+		}}
 	if o.Base != "" {
 		config.Base = fetch.Source{Location: o.Base, SHA256: o.SHA256}
 	}

@@ -130,7 +130,8 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		}
 	}
 	if len(ways) != 1 {
-		return "", app.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d", at.Port())
+		return "", app.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d",
+			at.Port())
 	}
 	for way := range ways {
 		return scheme + netip.AddrPortFrom(way, at.Port()).String(), nil
@@ -138,7 +139,8 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 	return "", nil
 }
 
-func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate, listener net.Listener) error {
+func (o *isoServeOptions) serve(ctx context.Context, cluster *spec.Cluster, key []byte, certificate *tls.Certificate,
+	listener net.Listener) error {
 	log := &fetchLog{App: o.App, reported: map[string]int64{}}
 	server, err := serve.New(serve.Config{
 		Key: key, URL: o.URL, Clock: o.Clock, TLS: certificate, Expire: o.Expire, HostMetrics: true, Access: log.access,
@@ -216,7 +218,8 @@ func (o *isoServeOptions) sayBootURL(items []document.Media, url string) {
 	}
 }
 
-func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, server *serve.Server, host *spec.Host) (document.Media, error) {
+func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, server *serve.Server,
+	host *spec.Host) (document.Media, error) {
 	part := media.Of(host.Name)
 	live, err := part.Base(ctx)
 	if err != nil {
@@ -292,9 +295,10 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 
 func mediaResult(items []document.Media) printer.Result {
 	names := document.Each(items, func(m document.Media) string { return m.ISO })
-	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "NETBOOT", Wide: true}, {Name: "ISO", Prose: true}}, Rows: document.Each(items, func(m document.Media) []string {
-		return []string{m.Host, cmp.Or(m.IPXE, m.Ins), m.ISO}
-	})}
+	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "NETBOOT", Wide: true}, {Name: "ISO", Prose: true}},
+		Rows: document.Each(items, func(m document.Media) []string {
+			return []string{m.Host, cmp.Or(m.IPXE, m.Ins), m.ISO}
+		})}
 	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
 }
 

@@ -59,7 +59,8 @@ func NewApprove(a *app.App) *cobra.Command {
 	flags.StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
 	o.ToCluster.Declare(flags)
 	o.Approval.DeclareAllow(flags)
-	flags.StringSliceVar(&o.Requests, "request", nil, "approve the request `NAME`, where only a person can say whether it is the node's (repeat it for more)")
+	flags.StringSliceVar(&o.Requests, "request", nil,
+		"approve the request `NAME`, where only a person can say whether it is the node's (repeat it for more)")
 	flags.BoolVar(&o.Watch, "watch", false, "go on as requests come, until stopped")
 	return command
 }
@@ -173,7 +174,8 @@ func (o *approveOptions) await(ctx context.Context, plane *node.Plane) error {
 }
 
 // once judges the requests that are pending, and approves those that are proven.
-func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *model.Desired, observed *model.Observed) (done, left []document.Request, err error) {
+func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *model.Desired,
+	observed *model.Observed) (done, left []document.Request, err error) {
 	verdicts, seen, err := client.Requests(ctx, desired, observed, o.ids)
 	if err != nil {
 		return nil, nil, err
@@ -239,16 +241,21 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		i := slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == name })
 		switch {
 		case i < 0:
-			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request of that name", model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request of that name",
+				model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case all[i].Reason == model.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
 		case all[i].Decision == model.RequestIgnore:
-			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message), model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message),
+				model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
-			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes), cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
+			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes),
+				cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
 		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
 			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
-			return nil, o.refusal(newest.Host, fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name), nextOf(document.OfRequest(newest)))
+			return nil, o.refusal(newest.Host,
+				fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name),
+				nextOf(document.OfRequest(newest)))
 		}
 	}
 	return of, nil
@@ -291,7 +298,8 @@ func (o *approveOptions) report(done, left []document.Request) error {
 		return err
 	}
 	first := left[0]
-	fault := &model.Fault{Code: model.CodeFailure, Op: "approve", On: first.Host, Permanent: true, Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
+	fault := &model.Fault{Code: model.CodeFailure, Op: "approve", On: first.Host, Permanent: true,
+		Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
 	fault.Next = nextOf(first)
 	if model.RequestDecision(first.Decision) == model.RequestAsk {
 		fault.Code = model.CodeNeedsUser

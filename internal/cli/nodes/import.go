@@ -53,7 +53,8 @@ func newImportCluster(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Name, "name", "", "`NAME` that the service is to know the cluster by (default: its own; a REST service takes no other)")
 	flags.StringVar(&o.PullSecret, "pull-secret", "", "`FILE` with the pull secret")
 	flags.BoolVar(&o.ClusterSecret, "use-cluster-pull-secret", false, "take the pull secret that the cluster itself has")
-	flags.StringVar(&o.ImageSet, "image-set", "", "`NAME` of the ClusterImageSet of its release, on a hub (default: the one that the hub has for it)")
+	flags.StringVar(&o.ImageSet, "image-set", "",
+		"`NAME` of the ClusterImageSet of its release, on a hub (default: the one that the hub has for it)")
 	flags.BoolVar(&o.DryRun, "dry-run", false, "only say what would be imported")
 	return command
 }
@@ -76,7 +77,8 @@ func (o *importOptions) run(ctx context.Context) error {
 		data, err = file.Kept()
 	}
 	if err != nil {
-		return &model.Fault{Code: model.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err, Next: "give the kubeconfig of the cluster's administrator"}
+		return &model.Fault{Code: model.CodeInput, Op: "read", On: o.Kubeconfig, Permanent: true, Err: err,
+			Next: "give the kubeconfig of the cluster's administrator"}
 	}
 	is, err := node.Describe(ctx, data, o.ClusterSecret)
 	if err != nil {
@@ -86,9 +88,11 @@ func (o *importOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Say("%s.%s is OpenShift %s (%s), and calls itself %s.", is.Name, is.BaseDomain, is.Version, cmp.Or(string(is.Arch), "of unknown architecture"), is.ID)
+	o.Say("%s.%s is OpenShift %s (%s), and calls itself %s.", is.Name, is.BaseDomain, is.Version,
+		cmp.Or(string(is.Arch), "of unknown architecture"), is.ID)
 	if o.DryRun {
-		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name}, Text: func() string { return o.foretold(cluster, is) }})
+		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name},
+			Text: func() string { return o.foretold(cluster, is) }})
 	}
 	return o.carryOut(ctx, cluster, is, data)
 }
@@ -183,9 +187,11 @@ func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {
 		secret = "the pull secret of " + o.PullSecret
 	}
 	return escape.Sprintf("Would be done:\n  + register %s.%s (id %s, OpenShift %s) with %s, with no hosts and with %s\n  + keep its kubeconfig as %s\nNothing was done.\n",
-		c.Metadata.Name, c.Spec.BaseDomain, is.ID, c.Spec.OpenShift.Version, where, secret, filepath.Join(o.Dir, c.Metadata.Name, "auth", model.KubeconfigFile))
+		c.Metadata.Name, c.Spec.BaseDomain, is.ID, c.Spec.OpenShift.Version, where, secret,
+		filepath.Join(o.Dir, c.Metadata.Name, "auth", model.KubeconfigFile))
 }
 
 func (o *importOptions) document(is node.Description, id string) document.Imported {
-	return document.Imported{Name: is.Name, BaseDomain: is.BaseDomain, ID: id, OpenShiftID: is.ID, Version: is.Version, Arch: string(is.Arch), API: is.API}
+	return document.Imported{Name: is.Name, BaseDomain: is.BaseDomain, ID: id, OpenShiftID: is.ID, Version: is.Version, Arch: string(is.Arch),
+		API: is.API}
 }

@@ -110,14 +110,16 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 	host, err := service.FindHost(ctx, install.Target{}, o.nodes[0])
 	if fault, is := errors.AsType[*model.Fault](err); is && fault.Code == model.CodeNotFound {
 		named := *fault
-		named.Next = model.Advicef("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}", fault.Next, names.Quoted(o.nodes[0]))
+		named.Next = model.Advicef("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}",
+			fault.Next, names.Quoted(o.nodes[0]))
 		return nil, &named
 	}
 	if err != nil {
 		return nil, err
 	}
 	if host.ClusterID == "" {
-		return nil, app.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster", model.Command("delete host", host.ID))
+		return nil, app.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster",
+			model.Command("delete host", host.ID))
 	}
 	return service.InspectHost(ctx, host, install.Target{})
 }

@@ -60,7 +60,8 @@ func Open(ctx context.Context, dir string, now func() time.Time, secrets ...spec
 		return nil, err
 	}
 	out := &redactor{w: file, replace: strings.NewReplacer(pairs(secrets)...)}
-	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx), handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
+	return &Log{path: path, file: file, now: now, ctx: context.WithoutCancel(ctx),
+		handler: slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug})}, nil
 }
 
 var errLink = errors.New("it is a symbolic link, which is not followed")

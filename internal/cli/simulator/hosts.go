@@ -47,7 +47,8 @@ func newHosts(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Boot, "boot", string(host.Day1), "when they boot: `day1|day2`, at once or once the cluster takes more hosts")
 	flags.StringVar(&o.HostTokenFile, "host-token-file", "", "`FILE` with the token that agents send, where the service wants one")
 	flags.StringVar(&o.BMCListen, "bmc-listen", "", "`ADDRESS` on which the machines' BMCs answer, as a proxy that leads to nothing else")
-	flags.StringVar(&o.SpokeKubeconfig, "spoke-kubeconfig", "", "`FILE` of the API server on which simulator spoke plays the cluster: machines that are added join it")
+	flags.StringVar(&o.SpokeKubeconfig, "spoke-kubeconfig", "",
+		"`FILE` of the API server on which simulator spoke plays the cluster: machines that are added join it")
 	return command
 }
 
@@ -124,7 +125,8 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	case err != nil:
 		return &model.Fault{Code: model.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
 	case config.BMCs == nil:
-		return app.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", o.File)
+		return app.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish",
+			o.File)
 	}
 	listener, err := net.Listen("tcp", o.BMCListen)
 	if err != nil {

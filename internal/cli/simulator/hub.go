@@ -62,7 +62,8 @@ func (o *hubOptions) run(ctx context.Context) error {
 		mode = auth.Local
 	}
 	config := simulator.Config{
-		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Auth: mode, Images: simulatedhub.Images(kube, o.Globals.Kube.Scope()), Logf: o.note,
+		Clock: clock.Scaled(o.Speed), Seed: o.Seed, Scenario: trouble, KubeAPI: true, Auth: mode,
+		Images: simulatedhub.Images(kube, o.Globals.Kube.Scope()), Logf: o.note,
 	}
 	if o.File != "" {
 		if config.Cluster, err = o.Load(ctx, o.File); err != nil {
@@ -147,5 +148,6 @@ func playable(ctx context.Context, kube *rest.Config) error {
 }
 
 func hubFault(kube *rest.Config, err error) *model.Fault {
-	return &model.Fault{Code: model.CodeFailure, Op: "play a hub on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context"}
+	return &model.Fault{Code: model.CodeFailure, Op: "play a hub on", On: strings.TrimSuffix(kube.Host, "/"), Err: err,
+		Next: "check --kubeconfig and --context"}
 }

@@ -44,9 +44,11 @@ func newLab(a *app.App) *cobra.Command {
 	flags := command.Flags()
 	flags.Lookup("speed").DefValue, o.Speed = "60", 60
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the machines")
-	flags.StringSliceVar(&o.Later, "later", nil, "`FILE` of machines that boot once the cluster takes more hosts, of kind Cluster or Nodes, repeatable")
+	flags.StringSliceVar(&o.Later, "later", nil,
+		"`FILE` of machines that boot once the cluster takes more hosts, of kind Cluster or Nodes, repeatable")
 	flags.BoolVar(&o.Hub, "hub", false, "play a hub in place of a service that is spoken to by REST")
-	flags.BoolVar(&o.WithoutNodes, "without-nodes", false, "play no nodes: what happens in the installed cluster is not seen, and no API server is needed for it")
+	flags.BoolVar(&o.WithoutNodes, "without-nodes", false,
+		"play no nodes: what happens in the installed cluster is not seen, and no API server is needed for it")
 	flags.StringVar(&o.Dir, "dir", "lab", "`DIR` to write the environment and kubeconfigs into")
 	flags.StringVar(&o.Assets, "assets", "", "`DIR` with the programs of Kubernetes, which are built else")
 	flags.StringVar(&o.Listen, "listen", "127.0.0.1:0", "`ADDRESS` of the service")
@@ -107,7 +109,8 @@ func (o *labOptions) run(ctx context.Context) error {
 
 // config is what the files and flags say.
 func (o *labOptions) config(ctx context.Context) (management.LabConfig, error) {
-	config := management.LabConfig{Listen: o.Listen, Clock: clock.Scaled(max(o.Speed, 0)), Reader: o.Clock, Seed: o.Seed, Logf: o.note, Report: o.Say}
+	config := management.LabConfig{Listen: o.Listen, Clock: clock.Scaled(max(o.Speed, 0)), Reader: o.Clock, Seed: o.Seed, Logf: o.note,
+		Report: o.Say}
 	var err error
 	if config.Scenario, err = o.trouble(); err != nil {
 		return config, err
@@ -155,7 +158,8 @@ func (o *labOptions) environment(lab *management.Lab) string {
 		list = [][2]string{{"OAICTL_BACKEND", app.BackendHub}, {"KUBECONFIG", kubeconfig}}
 	}
 	if proxy := lab.BMCProxy(); proxy != "" {
-		list = append(list, [2]string{"OAICTL_BMC_PROXY", proxy}, [2]string{"OAICTL_MEDIA_LISTEN", labMedia}, [2]string{"OAICTL_MEDIA_URL", "http://" + labMedia})
+		list = append(list, [2]string{"OAICTL_BMC_PROXY", proxy}, [2]string{"OAICTL_MEDIA_LISTEN", labMedia},
+			[2]string{"OAICTL_MEDIA_URL", "http://" + labMedia})
 	}
 	var text strings.Builder
 	for _, variable := range list {
@@ -174,10 +178,12 @@ func (o *labOptions) plays(c *spec.Cluster, environment string) []string {
 		with = ""
 	}
 	return []string{
-		fmt.Sprintf("Playing %s, the machines of %s%s, %g times as fast as in life. The machines boot once there is an image for them.", what, c.Metadata.Name, with, o.Speed),
+		fmt.Sprintf("Playing %s, the machines of %s%s, %g times as fast as in life. The machines boot once there is an image for them.", what,
+			c.Metadata.Name, with, o.Speed),
 		"Next, in another shell:",
 		"  . " + names.Quoted(environment),
 		"  " + o.Identity.Name + " create cluster -f " + names.Quoted(o.File),
-		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards, with the results of the clusters that you install.", names.Quoted(o.Dir)),
+		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards, with the results of the clusters that you install.",
+			names.Quoted(o.Dir)),
 	}
 }

@@ -55,7 +55,8 @@ func newManagement(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Namespace, "hosts-namespace", "default", "`NAMESPACE` to make BareMetalHosts in")
 	flags.StringVar(&o.Cluster, "cluster", "", "`TEMPLATE` of a Cluster to make and install, too: compact, ha, metal3 or sno")
 	flags.IntVar(&o.Hosts, "hosts", 6, "`N` BareMetalHosts to make, each with a machine")
-	flags.IntVar(&o.Workloads, "workload-servers", 1, fmt.Sprintf("`N` API servers (up to %d) on which workload clusters are played, one on each", mostWorkloads))
+	flags.IntVar(&o.Workloads, "workload-servers", 1,
+		fmt.Sprintf("`N` API servers (up to %d) on which workload clusters are played, one on each", mostWorkloads))
 	flags.BoolVar(&o.Share, "share", false, "play all workload clusters on one API server: only their nodes, whose names then have to differ")
 	flags.BoolVar(&o.Apart, "without-providers", false, "run no providers of oaictl: another shell does, by a command that is printed")
 	flags.StringSliceVar(&o.Gates, "feature-gate", nil, "`NAME=BOOL` of the core of Cluster API, repeatable")
@@ -71,7 +72,8 @@ func (o *managementOptions) run(ctx context.Context) error {
 	case o.Hosts < 0 || o.Workloads < 0:
 		return app.Usagef("--hosts and --workload-servers cannot be below zero")
 	case o.Workloads > mostWorkloads:
-		return app.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads, mostWorkloads)
+		return app.Usagef("--workload-servers %d: %d are the most, each takes 400 MB; --share plays more clusters on one", o.Workloads,
+			mostWorkloads)
 	}
 	var cluster []byte
 	if o.Cluster != "" {
@@ -139,7 +141,8 @@ func (o *managementOptions) around(ctx context.Context, from *starter, trouble *
 		})
 	}
 	return errors.Join(o.provide(ctx, servers, site, capi.Options{
-		Clock: o.Clock, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // where installed clusters are played
+		// where installed clusters are played
+		Clock: o.Clock, Log: log, Release: management.Release, AllowEndpoints: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}, ready), site.Close())
 }
 
@@ -237,7 +240,8 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 	}
 	kubeconfig := names.Quoted(s.said.Kubeconfig)
 	lines := []string{
-		fmt.Sprintf("%s is a management cluster of Cluster API, %g times as fast as in life, with %d machines behind its BareMetalHosts; %s.", s.said.Host, o.Speed, o.Hosts, plays),
+		fmt.Sprintf("%s is a management cluster of Cluster API, %g times as fast as in life, with %d machines behind its BareMetalHosts; %s.",
+			s.said.Host, o.Speed, o.Hosts, plays),
 		"The assisted-service is at " + site.ServiceURL() + ".",
 		"Next, in another shell:",
 	}

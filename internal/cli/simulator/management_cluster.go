@@ -57,10 +57,12 @@ func (o *managementOptions) clusterOf() ([]byte, error) {
 		return nil, err
 	}
 	values := map[string]string{
-		"CLUSTER_NAME": clusterName, "NAMESPACE": o.Namespace, "CONTROL_PLANE_MACHINE_COUNT": strconv.Itoa(masters), "WORKER_MACHINE_COUNT": strconv.Itoa(workers),
-		"OPENSHIFT_VERSION": clusterVersion, "OPENSHIFT_BASE_DOMAIN": "example.com", "OPENSHIFT_MACHINE_NETWORK": "192.168.127.0/24",
+		"CLUSTER_NAME": clusterName, "NAMESPACE": o.Namespace, "CONTROL_PLANE_MACHINE_COUNT": strconv.Itoa(masters),
+		"WORKER_MACHINE_COUNT": strconv.Itoa(workers),
+		"OPENSHIFT_VERSION":    clusterVersion, "OPENSHIFT_BASE_DOMAIN": "example.com", "OPENSHIFT_MACHINE_NETWORK": "192.168.127.0/24",
 		"OPENSHIFT_API_VIP": "192.168.127.100", "OPENSHIFT_INGRESS_VIP": "192.168.127.101",
-		"OPENSHIFT_IMAGE_URL": "http://images.example.com/rhcos.qcow2", "OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
+		"OPENSHIFT_IMAGE_URL":      "http://images.example.com/rhcos.qcow2",
+		"OPENSHIFT_IMAGE_CHECKSUM": "http://images.example.com/rhcos.qcow2.sha256",
 	}
 	for _, f := range files {
 		if f.Name == "cluster-template-"+o.Cluster+".yaml" {

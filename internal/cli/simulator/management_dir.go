@@ -54,7 +54,8 @@ func replaceable(path string) error {
 		}
 	}
 	return &model.Fault{
-		Code: model.CodeInput, Op: "write the kubeconfig", On: path, Err: errors.New("there is a file of that name, which is not of a simulated cluster"),
+		Code: model.CodeInput, Op: "write the kubeconfig", On: path,
+		Err:  errors.New("there is a file of that name, which is not of a simulated cluster"),
 		Next: "move it elsewhere, or give another folder by --dir",
 	}
 }

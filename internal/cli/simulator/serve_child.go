@@ -93,7 +93,8 @@ func (s *starter) build(ctx context.Context, tree string) error {
 		return nil
 	}
 	return &model.Fault{
-		Code: model.CodeFailure, Op: "build what runs API servers", Err: fmt.Errorf("go build: %w\n%s", err, out), Next: "install Go, or give --assets DIR",
+		Code: model.CodeFailure, Op: "build what runs API servers", Err: fmt.Errorf("go build: %w\n%s", err, out),
+		Next: "install Go, or give --assets DIR",
 	}
 }
 

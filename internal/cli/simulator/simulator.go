@@ -27,7 +27,9 @@ import (
 
 // NewCommand is `simulator`.
 func NewCommand(a *app.App) *cobra.Command {
-	return app.Group("simulator", "Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newLab(a), newServe(a), newHosts(a), newHub(a), newSpoke(a), newManagement(a))
+	return app.Group("simulator",
+		"Play an assisted-service, machines for one, a hub, an installed cluster, or all around a management cluster", newLab(a), newServe(a),
+		newHosts(a), newHub(a), newSpoke(a), newManagement(a))
 }
 
 // simulatorOptions are what both halves have in common.
@@ -94,7 +96,8 @@ func newServe(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Cert, "tls-cert", "", "`FILE` with the certificate (PEM) to serve TLS with")
 	flags.StringVar(&o.Key, "tls-key", "", "`FILE` with the certificate's key (PEM)")
 	flags.StringVar(&o.Auth, "auth", string(auth.None), "how callers are known: `"+strings.Join(auth.Modes(), "|")+"`")
-	flags.StringVar(&o.Release, "release", versions.Latest, "play this release of the service: `"+strings.Join(versions.ServiceReleases(), "|")+"`")
+	flags.StringVar(&o.Release, "release", versions.Latest, "play this release of the service: `"+
+		strings.Join(versions.ServiceReleases(), "|")+"`")
 	flags.StringVar(&o.TokenDir, "token-dir", "", "`DIR` in which to write tokens that are good for it, with --auth")
 	return command
 }
@@ -224,7 +227,8 @@ func tokenFiles(mode auth.Mode, callers *auth.Service) ([]tokenFile, error) {
 		tokenFile{"offline-token", callers.OfflineToken(), "the offline token (--offline-token-file), without end"},
 		tokenFile{"client-id", id, "the service account's id (--client-id)"},
 		tokenFile{"client-secret", secret, "the service account's secret (--client-secret-file)"})
-	err := mint("token", auth.UserAuth, "an access token (--token-file), which ends after "+auth.AccessTokenLifetime.String()+" of the service's time")
+	err := mint("token", auth.UserAuth, "an access token (--token-file), which ends after "+auth.AccessTokenLifetime.String()+
+		" of the service's time")
 	return files, err
 }
 

@@ -42,8 +42,10 @@ func newSpoke(a *app.App) *cobra.Command {
 	o.declare(command)
 	flags := command.Flags()
 	flags.StringVarP(&o.File, "file", "f", "", "`FILE` that names the cluster and its hosts")
-	flags.StringVar(&o.ClusterID, "cluster-id", "", "what the cluster calls itself, a `UUID`: that of spec.import, or one that follows from its name")
-	flags.StringSliceVar(&o.Approvers, "approver", nil, "`NAME` of who else approves requests of kubelets, repeatable: "+strings.Join(approvers(), "|"))
+	flags.StringVar(&o.ClusterID, "cluster-id", "",
+		"what the cluster calls itself, a `UUID`: that of spec.import, or one that follows from its name")
+	flags.StringSliceVar(&o.Approvers, "approver", nil, "`NAME` of who else approves requests of kubelets, repeatable: "+
+		strings.Join(approvers(), "|"))
 	flags.StringSliceVar(&o.Without, "without", nil, "`HOST` of the file that is not part of the cluster yet, repeatable")
 	flags.StringSliceVar(&o.Off, "off", nil, "`HOST` of the file whose machine is off, repeatable: its node goes silent")
 	return command
@@ -146,13 +148,15 @@ func (o *spokeOptions) plays(kube *rest.Config, c simulatedspoke.Cluster) string
 	if len(o.Approvers) > 0 {
 		who = "requests of kubelets are approved by " + strings.Join(o.Approvers, ", ")
 	}
-	text := fmt.Sprintf("Playing cluster %s.%s (OpenShift %s, id %s) on %s", c.Name, c.BaseDomain, c.Version, c.ID, strings.TrimSuffix(kube.Host, "/"))
+	text := fmt.Sprintf("Playing cluster %s.%s (OpenShift %s, id %s) on %s", c.Name, c.BaseDomain, c.Version, c.ID,
+		strings.TrimSuffix(kube.Host, "/"))
 	return text + ", with the nodes " + names.Few(nodes) + "; " + who + ". Stop it with Ctrl-C."
 }
 
 func spokeFault(kube *rest.Config, err error) *model.Fault {
 	fault := &model.Fault{
-		Code: model.CodeFailure, Op: "play a cluster on", On: strings.TrimSuffix(kube.Host, "/"), Err: err, Next: "check --kubeconfig and --context",
+		Code: model.CodeFailure, Op: "play a cluster on", On: strings.TrimSuffix(kube.Host, "/"), Err: err,
+		Next: "check --kubeconfig and --context",
 	}
 	if errors.Is(err, simulatedspoke.ErrRealCluster) {
 		fault.Code, fault.Permanent = model.CodeUsage, true

@@ -142,7 +142,8 @@ func (o *clusterOptions) show(ctx context.Context) error {
 	u := document.OfUpgrade(o.found.FullName(), state.Next(), state, &decision)
 	for i := range spoke.Operators {
 		if operator := &spoke.Operators[i]; !operator.Well() {
-			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator), redact.Text(operator.Message)))
+			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator),
+				redact.Text(operator.Message)))
 		}
 	}
 	if err := o.report(u); err != nil {

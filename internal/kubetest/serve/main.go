@@ -38,10 +38,11 @@ func main() {
 	flags.BoolVar(&o.report, "json", false, "print one line of JSON once it is ready")
 	flags.BoolVar(&o.attached, "attached", false, "end with standard input, too, as when the process ends that started this one")
 	flags.Func("feature-gate", "`NAME=BOOL` of the core of Cluster API, repeatable", o.gate)
-	flags.Func("install", "`PATH` of manifests of a provider, repeatable; their webhooks are called at a port that is printed with --json", func(path string) error {
-		o.install = append(o.install, path)
-		return nil
-	})
+	flags.Func("install", "`PATH` of manifests of a provider, repeatable; their webhooks are called at a port that is printed with --json",
+		func(path string) error {
+			o.install = append(o.install, path)
+			return nil
+		})
 	_ = flags.Parse(os.Args[1:]) // it exits where it cannot
 	if o.kubeconfig == "" || flags.NArg() > 0 {
 		flags.Usage()
@@ -121,7 +122,8 @@ func serve(ctx context.Context, o options, out io.Writer) error {
 	case o.report:
 		err = json.NewEncoder(out).Encode(said)
 	case o.management:
-		_, err = fmt.Fprintf(out, "%s is a management cluster of Cluster API until it is stopped (Ctrl-C). Its kubeconfig: %s\n", said.Host, o.kubeconfig)
+		_, err = fmt.Fprintf(out, "%s is a management cluster of Cluster API until it is stopped (Ctrl-C). Its kubeconfig: %s\n", said.Host,
+			o.kubeconfig)
 	default:
 		_, err = fmt.Fprintf(out, "%s serves the kinds of a hub until it is stopped (Ctrl-C). Its kubeconfig: %s\n", said.Host, o.kubeconfig)
 	}

@@ -28,7 +28,8 @@ func AgentMachineOf(labels, annotations map[string]string) (namespace, name stri
 		return "", "", false
 	}
 	namespace = annotations[AnnotationAgentMachineNamespace]
-	if within, whole, both := strings.Cut(annotations[AnnotationAgentMachine], "/"); both && within == namespace && AgentMachineLabel(whole) == label {
+	if within, whole, both := strings.Cut(annotations[AnnotationAgentMachine], "/"); both && within == namespace &&
+		AgentMachineLabel(whole) == label {
 		return namespace, whole, true
 	}
 	return namespace, label, true

@@ -31,8 +31,10 @@ func InstallTable() Table {
 		field(model.SettingServiceNetworks, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
 		addresses(model.SettingAPIVIPs, "apiVIPs", "apiVIP"),
 		addresses(model.SettingIngressVIPs, "ingressVIPs", "ingressVIP"),
-		field(model.SettingLoadBalancer, balancer(), inSpec("loadBalancer", "type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
-		field(model.SettingUserManaged, plain[bool](), userManaged...).orElse(field(model.SettingUserManaged, plain[bool](), "status", "userManagedNetworking")),
+		field(model.SettingLoadBalancer, balancer(), inSpec("loadBalancer",
+			"type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
+		field(model.SettingUserManaged, plain[bool](), userManaged...).orElse(field(model.SettingUserManaged, plain[bool](), "status",
+			"userManagedNetworking")),
 		row(model.SettingPlatform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
 		field(model.SettingProxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
 		field(model.SettingNTP, texts(), inSpec("ntpSources")...),
@@ -185,7 +187,8 @@ func addresses(name model.Setting, list, single string) Row {
 }
 
 func balancer() form[spec.LoadBalancer] {
-	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"}, spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
+	return word(spelling[spec.LoadBalancer]{spec.ClusterManaged, "ClusterManaged"},
+		spelling[spec.LoadBalancer]{spec.UserManaged, "UserManaged"})
 }
 
 // BalancerWord is the component that balances the load, in the service's word.
@@ -296,7 +299,8 @@ func encryption() form[spec.DiskEncryption] {
 		read: func(content any) (spec.DiskEncryption, error) {
 			fields, err := as[Fields](content)
 			out := spec.DiskEncryption{
-				On: setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)), Mode: cmp.Or(setting.Word[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
+				On:   setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)),
+				Mode: cmp.Or(setting.Word[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
 			}
 			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
 				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}

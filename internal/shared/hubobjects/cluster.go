@@ -127,13 +127,16 @@ func (h *Maker) ManifestMaps() []*unstructured.Unstructured {
 	for _, m := range h.Cluster.ManifestFiles() {
 		switch other, twice := seen[m.Name]; {
 		case twice:
-			h.Refuse(m.Field, fmt.Sprintf("the manifest %s stands in the folder %s, too; a hub has one folder for both", m.Name, other), "give one of them another name")
+			h.Refuse(m.Field, fmt.Sprintf("the manifest %s stands in the folder %s, too; a hub has one folder for both", m.Name, other),
+				"give one of them another name")
 		case len(validation.IsConfigMapKey(m.Name)) > 0:
-			h.Refuse(m.Field, fmt.Sprintf("a ConfigMap takes no manifest of the name %s", m.Name), "use letters, digits, dashes, dots and underscores")
+			h.Refuse(m.Field, fmt.Sprintf("a ConfigMap takes no manifest of the name %s", m.Name),
+				"use letters, digits, dashes, dots and underscores")
 		case strings.HasPrefix(m.Name, "."):
 			h.Refuse(m.Field, fmt.Sprintf("the name of the manifest %s begins with a dot, which a hub does not take", m.Name), "")
 		case len(m.Name)+len(m.Content) > maxConfigMap:
-			h.Refuse(m.Field, fmt.Sprintf("the manifest %s has %d bytes, and a ConfigMap holds %d", m.Name, len(m.Content), maxConfigMap-len(m.Name)), "split it")
+			h.Refuse(m.Field, fmt.Sprintf("the manifest %s has %d bytes, and a ConfigMap holds %d", m.Name, len(m.Content),
+				maxConfigMap-len(m.Name)), "split it")
 		}
 		seen[m.Name] = m.Folder
 		byFolder[m.Folder] = append(byFolder[m.Folder], m)
@@ -212,7 +215,8 @@ func (h *Maker) DiscoverySecret(host *spec.Host) []*unstructured.Unstructured {
 func (h *Maker) pullSecret(field, name string, source *spec.Source) []*unstructured.Unstructured {
 	if ref := source.SecretRef; ref != nil {
 		if ref.Key != "" && ref.Key != hubapi.KeyPullSecret {
-			h.Refuse(field+".secretRef.key", "a hub reads a pull secret from the key "+hubapi.KeyPullSecret+" only", "leave the key out, and keep the pull secret under "+hubapi.KeyPullSecret)
+			h.Refuse(field+".secretRef.key", "a hub reads a pull secret from the key "+hubapi.KeyPullSecret+" only",
+				"leave the key out, and keep the pull secret under "+hubapi.KeyPullSecret)
 		}
 		return nil
 	}
@@ -259,7 +263,8 @@ func (h *Maker) BMCSecret(host *spec.Host) []*unstructured.Unstructured {
 	case !h.Secrets:
 		h.addNote("the Secret %s has to hold the username and password of the BMC of %s", name, host.Name)
 	case !ok || password.IsZero():
-		h.RefuseHost(host, "bmc.credentials", "the password is in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
+		h.RefuseHost(host, "bmc.credentials", "the password is in a Secret on the hub without the user",
+			"write credentials: {secretRef: {name: NAME}} for a Secret with the keys username and password")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal()})
 	}
@@ -279,12 +284,15 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 	user, password, ok := f.Credentials.Login()
 	switch {
 	case !h.Secrets:
-		h.addNote("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer", name, host.Name)
+		h.addNote("the Secret %s has to hold address, username, password and certificateVerification: with it %s is powered off by its peer",
+			name, host.Name)
 	case !ok || password.IsZero():
-		h.RefuseHost(host, "fencing.credentials", "the password is in a Secret on the hub without the user", "write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
+		h.RefuseHost(host, "fencing.credentials", "the password is in a Secret on the hub without the user",
+			"write credentials: {secretRef: {name: NAME}} for a Secret with the keys address, username, password and certificateVerification")
 	default:
 		return h.Secret(name, "Opaque", map[string]string{
-			hubapi.KeyFencingAddress: f.Address, hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal(), hubapi.KeyFencingVerify: FencingVerification(f),
+			hubapi.KeyFencingAddress: f.Address, hubapi.KeyUsername: user, hubapi.KeyPassword: password.Reveal(),
+			hubapi.KeyFencingVerify: FencingVerification(f),
 		})
 	}
 	return nil
@@ -308,7 +316,8 @@ func (h *Maker) TokenSecret(host *spec.Host) []*unstructured.Unstructured {
 	switch {
 	case token.SecretRef != nil:
 		if token.SecretRef.Key != "" && token.SecretRef.Key != hubapi.KeyIgnitionToken {
-			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+hubapi.KeyIgnitionToken+" only", "leave the key out, and keep the token under "+hubapi.KeyIgnitionToken)
+			h.RefuseHost(host, "ignitionEndpoint.token.secretRef.key", "a hub reads the token from the key "+hubapi.KeyIgnitionToken+" only",
+				"leave the key out, and keep the token under "+hubapi.KeyIgnitionToken)
 		}
 	case !h.Secrets:
 		h.addNote("the Secret %s has to hold the token of %s for the Ignition endpoint under %s", name, host.Name, hubapi.KeyIgnitionToken)
@@ -336,7 +345,8 @@ func (h *Maker) AdminKubeconfig() []*unstructured.Unstructured {
 	switch ref := i.Kubeconfig.SecretRef; {
 	case ref != nil:
 		if ref.Key != "" && ref.Key != hubapi.KeyKubeconfig {
-			h.Refuse(field+".secretRef.key", "a hub reads a kubeconfig from the key "+hubapi.KeyKubeconfig+" only", "leave the key out, and keep the kubeconfig under "+hubapi.KeyKubeconfig)
+			h.Refuse(field+".secretRef.key", "a hub reads a kubeconfig from the key "+hubapi.KeyKubeconfig+" only",
+				"leave the key out, and keep the kubeconfig under "+hubapi.KeyKubeconfig)
 		}
 	case i.Kubeconfig.IsZero():
 		h.Refuse(field, "is missing: a hub reaches the installed cluster by it", "write import: {kubeconfig: {file: PATH}}")

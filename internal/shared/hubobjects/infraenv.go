@@ -21,7 +21,8 @@ import (
 // machines are in NMStateConfigs, one a machine.
 func InfraEnvTable() Table {
 	mirrors := inSpec("mirrorRegistryRef")
-	ironic := []Path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage), annotation(hubapi.AnnotationIPFamily)}
+	ironic := []Path{annotation(hubapi.AnnotationEnableIronicAgent), annotation(hubapi.AnnotationIronicAgentImage),
+		annotation(hubapi.AnnotationIPFamily)}
 	return Table{
 		field(model.SettingArch, architecture(), inSpec("cpuArchitecture")...),
 		field(model.SettingSSHKeys, text[string](), inSpec("sshAuthorizedKey")...),
@@ -63,7 +64,8 @@ func (h *Maker) InfraEnv(plan model.InfraEnvPlan) *unstructured.Unstructured {
 	settings := maps.Clone(plan.Settings)
 	if settings[model.SettingOSVersion] != "" && !h.Installed && !late {
 		delete(settings, model.SettingOSVersion)
-		h.addNote("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it", plan.Name)
+		h.addNote("the InfraEnv %s has no osImageVersion, which a hub takes for one of an installed cluster only: oaictl add-node writes it",
+			plan.Name)
 	}
 	if err := InfraEnvTable().Write(object.Object, settings); err != nil {
 		h.Refuse("spec", err.Error(), "")

@@ -39,7 +39,8 @@ func AgentTable(secrets HostSecrets) Table {
 		field(model.SettingApproved, plain[bool](), inSpec("approved")...).meaning(false),
 		field(model.SettingRole, role(), inSpec("role")...).meaning(statuses.Role("")),
 		field(model.SettingHostname, plain[string](), inSpec("hostname")...),
-		field(model.SettingDisk, plain[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, plain[string](), "status", "installation_disk_id")),
+		field(model.SettingDisk, plain[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, plain[string](), "status",
+			"installation_disk_id")),
 		field(model.SettingPool, plain[string](), inSpec("machineConfigPool")...),
 		field(model.SettingInstallerArgs, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
 		field(model.SettingIgnition, plain[string](), inSpec("ignitionConfigOverrides")...),
@@ -139,7 +140,8 @@ func (h *Maker) poolName(ref string) string {
 		return ref
 	}
 	if namespace != h.Namespace {
-		h.Refuse("spec.infraEnv.ref", "stands in the namespace "+namespace+", but BareMetalHosts boot an InfraEnv of their own namespace, "+h.Namespace, "ask for the namespace "+namespace+", or boot the machines another way")
+		h.Refuse("spec.infraEnv.ref", "stands in the namespace "+namespace+", but BareMetalHosts boot an InfraEnv of their own namespace, "+
+			h.Namespace, "ask for the namespace "+namespace+", or boot the machines another way")
 	}
 	return name
 }
@@ -197,7 +199,8 @@ func (h *Maker) PutHints(in Fields, host *spec.Host) {
 func HintPatch(hints spec.DiskHints) Fields {
 	out := hintFields(hints)
 	for _, name := range []string{
-		"deviceName", "hctl", "model", "vendor", "serialNumber", "minSizeGigabytes", "wwn", "wwnWithExtension", "wwnVendorExtension", "rotational",
+		"deviceName", "hctl", "model", "vendor", "serialNumber", "minSizeGigabytes", "wwn", "wwnWithExtension", "wwnVendorExtension",
+		"rotational",
 	} {
 		if _, said := out[name]; !said {
 			out[name] = nil
@@ -222,7 +225,8 @@ func (h *Maker) Metal3Address(host *spec.Host) string {
 	}
 	parsed, err := url.Parse(address)
 	if err != nil {
-		h.RefuseHost(host, "bmc.address", "is no address that metal3 takes", "write a URL such as redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1")
+		h.RefuseHost(host, "bmc.address", "is no address that metal3 takes",
+			"write a URL such as redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1")
 		return ""
 	}
 	switch parsed.Scheme {
@@ -233,7 +237,8 @@ func (h *Maker) Metal3Address(host *spec.Host) string {
 	}
 	if strings.Trim(parsed.Path, "/") == "" || strings.Trim(parsed.Path, "/") == "redfish/v1" {
 		if host.BMC.System == "" {
-			h.RefuseHost(host, "bmc.address", "does not name the system, which metal3 does not look for by itself", fmt.Sprintf("write it with its path, such as %s://%s%s1, or write bmc.system", virtualMedia, parsed.Host, systemsPath))
+			h.RefuseHost(host, "bmc.address", "does not name the system, which metal3 does not look for by itself",
+				fmt.Sprintf("write it with its path, such as %s://%s%s1, or write bmc.system", virtualMedia, parsed.Host, systemsPath))
 			return ""
 		}
 		parsed.Path = systemsPath + host.BMC.System
@@ -258,7 +263,8 @@ func (h *Maker) nodeLabels(host *spec.Host) map[string]string {
 	for key, value := range host.Labels {
 		name := hubapi.AnnotationBMACNodeLabelPrefix + key
 		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
-			h.RefuseHost(host, "labels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels", "use a shorter key, or one with a domain: example.com/"+key)
+			h.RefuseHost(host, "labels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels",
+				"use a shorter key, or one with a domain: example.com/"+key)
 			continue
 		}
 		labels[key] = value

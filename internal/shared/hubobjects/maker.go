@@ -223,7 +223,8 @@ func proxies() form[spec.Proxy] {
 		read: func(content any) (spec.Proxy, error) {
 			fields, err := as[Fields](content)
 			return spec.Proxy{
-				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")), No: setting.Commas(textAt(fields, "noProxy")),
+				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")),
+				No: setting.Commas(textAt(fields, "noProxy")),
 			}, err
 		},
 	}

@@ -34,7 +34,8 @@ func Check(overrides map[string]any) []Problem {
 	var config InstallerConfigBaremetal
 	err = json.Unmarshal(text, &config)
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
-		return []Problem{{Path: wrong.Field, Message: fmt.Sprintf("cannot be %s: the service expects %s", article(wrong.Value), expected(wrong.Type))}}
+		return []Problem{{Path: wrong.Field, Message: fmt.Sprintf("cannot be %s: the service expects %s", article(wrong.Value),
+			expected(wrong.Type))}}
 	}
 	return nil
 }

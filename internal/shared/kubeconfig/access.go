@@ -154,7 +154,8 @@ func (a Access) check() error {
 	if a.cluster.Server == "" {
 		return errors.New("its cluster has no server")
 	}
-	for _, data := range [][]byte{a.cluster.CertificateAuthorityData, a.user.ClientCertificateData, a.user.ClientKeyData, []byte(a.user.Token)} {
+	for _, data := range [][]byte{a.cluster.CertificateAuthorityData, a.user.ClientCertificateData, a.user.ClientKeyData,
+		[]byte(a.user.Token)} {
 		if leftOut(data) {
 			return errLeftOut
 		}

@@ -313,7 +313,8 @@ func (c *Config) contextsOf(entries []entry) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(c.api.Contexts)) {
 		context := c.api.Contexts[name]
-		if slices.Contains(entries, entry{list: usersList, name: context.AuthInfo}) || slices.Contains(entries, entry{list: clustersList, name: context.Cluster}) {
+		if slices.Contains(entries, entry{list: usersList, name: context.AuthInfo}) ||
+			slices.Contains(entries, entry{list: clustersList, name: context.Cluster}) {
 			all = append(all, name)
 		}
 	}

@@ -156,11 +156,13 @@ func (c *client) open(ctx context.Context, at source) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", guarded.scheme, in.RegistryStr(), in.RepositoryStr()), client: &http.Client{Transport: signed}}, nil
+	return &repository{base: fmt.Sprintf("%s://%s/v2/%s", guarded.scheme, in.RegistryStr(), in.RepositoryStr()),
+		client: &http.Client{Transport: signed}}, nil
 }
 
 // tokenOf is what a registry wants to be shown for reading, an empty one where it wants none.
-func tokenOf(ctx context.Context, in name.Repository, login authn.Authenticator, through http.RoundTripper, challenge *transport.Challenge) (*transport.Token, error) {
+func tokenOf(ctx context.Context, in name.Repository, login authn.Authenticator, through http.RoundTripper,
+	challenge *transport.Challenge) (*transport.Token, error) {
 	if !strings.EqualFold(challenge.Scheme, "bearer") {
 		return &transport.Token{}, nil
 	}
@@ -203,7 +205,8 @@ func (r *repository) get(ctx context.Context, path, identifier string) (content,
 		return content{}, err
 	}
 	if path == manifests {
-		kinds := []string{string(types.OCIImageIndex), string(types.DockerManifestList), string(types.OCIManifestSchema1), string(types.DockerManifestSchema2)}
+		kinds := []string{string(types.OCIImageIndex), string(types.DockerManifestList), string(types.OCIManifestSchema1),
+			string(types.DockerManifestSchema2)}
 		request.Header.Set("Accept", strings.Join(kinds, ","))
 	}
 	response, err := r.client.Do(request)

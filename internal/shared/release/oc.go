@@ -85,7 +85,8 @@ func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
 		return Info{}, err
 	}
-	info := Info{Version: answer.Metadata.Version, Arch: []string{string(setting.Word[spec.Arch](answer.Config.Architecture))}, Digest: cmp.Or(answer.ListDigest, answer.Digest)}
+	info := Info{Version: answer.Metadata.Version, Arch: []string{string(setting.Word[spec.Arch](answer.Config.Architecture))},
+		Digest: cmp.Or(answer.ListDigest, answer.Digest)}
 	if info.Version == "" {
 		return Info{}, errors.New("its answer names no version")
 	}

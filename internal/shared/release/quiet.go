@@ -93,7 +93,8 @@ func statusOf(answer *transport.Error) string {
 // errorCodes are those of the distribution specification that an answer to reading may have.
 func errorCodes() []transport.ErrorCode {
 	return []transport.ErrorCode{
-		transport.BlobUnknownErrorCode, transport.DigestInvalidErrorCode, transport.ManifestBlobUnknownErrorCode, transport.ManifestInvalidErrorCode,
+		transport.BlobUnknownErrorCode, transport.DigestInvalidErrorCode, transport.ManifestBlobUnknownErrorCode,
+		transport.ManifestInvalidErrorCode,
 		transport.ManifestUnknownErrorCode, transport.NameInvalidErrorCode, transport.NameUnknownErrorCode, transport.TagInvalidErrorCode,
 		transport.UnauthorizedErrorCode, transport.DeniedErrorCode, transport.UnsupportedErrorCode, transport.TooManyRequestsErrorCode,
 		transport.UnknownErrorCode, transport.UnavailableErrorCode,

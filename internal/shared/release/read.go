@@ -150,7 +150,8 @@ func tooLong(ref string) error {
 	if len(ref) <= longestReference {
 		return nil
 	}
-	return fmt.Errorf("the reference of an image has at most %d bytes, and this one has %d: it begins with %s", longestReference, len(ref), oneLine(ref[:40]))
+	return fmt.Errorf("the reference of an image has at most %d bytes, and this one has %d: it begins with %s", longestReference, len(ref),
+		oneLine(ref[:40]))
 }
 
 func refused(ref string, err error) error {

@@ -31,7 +31,8 @@ func (q *quiet) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, quietError(err, "the kubeconfig", "an API server")
 	}
 	if response.StatusCode != http.StatusSwitchingProtocols {
-		response.Body = &bounded{ReadCloser: response.Body, left: longestAnswer, scan: scan{refused: response.StatusCode >= http.StatusBadRequest}}
+		response.Body = &bounded{ReadCloser: response.Body, left: longestAnswer,
+			scan: scan{refused: response.StatusCode >= http.StatusBadRequest}}
 	}
 	wrong := error(&notAPI{response.StatusCode})
 	switch {
@@ -124,7 +125,8 @@ func reasons() []metav1.StatusReason {
 		metav1.StatusReasonConflict, metav1.StatusReasonGone, metav1.StatusReasonInvalid, metav1.StatusReasonServerTimeout,
 		metav1.StatusReasonStoreReadError, metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonBadRequest,
 		metav1.StatusReasonMethodNotAllowed, metav1.StatusReasonNotAcceptable, metav1.StatusReasonRequestEntityTooLarge,
-		metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonInternalError, metav1.StatusReasonExpired, metav1.StatusReasonServiceUnavailable,
+		metav1.StatusReasonUnsupportedMediaType, metav1.StatusReasonInternalError, metav1.StatusReasonExpired,
+		metav1.StatusReasonServiceUnavailable,
 	}
 }
 
@@ -132,7 +134,8 @@ var objectStart = regexp.MustCompile(`^\s*\{\s*"(kind|apiVersion)"\s*:\s*"[A-Za-
 
 // isWatch reports whether an answer is a stream of events.
 func isWatch(response *http.Response) bool {
-	return strings.Contains(response.Header.Get("Content-Type"), "stream=watch") || response.Request != nil && response.Request.URL.Query().Get("watch") != ""
+	return strings.Contains(response.Header.Get("Content-Type"), "stream=watch") || response.Request != nil &&
+		response.Request.URL.Query().Get("watch") != ""
 }
 
 // isObject reports whether an answer begins as an object of Kubernetes does. The error of a client that reads another answer
@@ -179,7 +182,8 @@ func quietError(err error, by, like string) error {
 	var resolved *net.DNSError
 	var mistrust *tls.CertificateVerificationError
 	switch {
-	case isUnreadable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case isUnreadable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, io.EOF),
+		errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	case errors.As(err, &mistrust):
 		return &plainError{by + " does not trust the certificate of the server for its address", err}

@@ -133,7 +133,8 @@ func (b *builder) fillMap(n *Node, values []*ast.MappingValueNode, depth int) {
 		}
 		key := b.keyText(value.Key)
 		if first, again := seen[key]; again {
-			b.reportWord(at, fmt.Sprintf("the key %%s appears here a second time, first in line %d", first.Line), strconv.Quote(key), "keep one of them")
+			b.reportWord(at, fmt.Sprintf("the key %%s appears here a second time, first in line %d", first.Line), strconv.Quote(key),
+				"keep one of them")
 			continue
 		}
 		seen[key] = at

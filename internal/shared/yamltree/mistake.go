@@ -43,27 +43,35 @@ func (m mistaken) problem() Problem {
 	for _, find := range []func(mistaken) (Problem, bool){
 		slip{
 			lines: mistaken.all, match: `^(?P<at>)(<<<<<<< |>>>>>>> )`,
-			message: "a conflict of a merge has been left here", remedy: "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out",
+			message: "a conflict of a merge has been left here",
+			remedy:  "decide which side is right, and take the lines with <<<<<<<, ======= and >>>>>>> out",
 		}.find,
 		mistaken.blank,
 		slip{said: []string{"found character '\t'"}, message: "a tab is not allowed here", remedy: "write blanks instead"}.find,
 		slip{
 			lines: mistaken.around, match: `^\s*([^#\s].*?)??(?P<at>{{|{%)`,
-			message: "this looks like a template that has not been filled in", remedy: "render it first, or put a value that begins with $at in quotes",
+			message: "this looks like a template that has not been filled in",
+			remedy:  "render it first, or put a value that begins with $at in quotes",
 		}.find,
-		slip{lines: mistaken.around, match: `^[^:：﹕]*(?P<at>[：﹕])`, message: "this colon is not the one of YAML", remedy: "write : and a blank"}.find,
-		slip{said: []string{"end token '}'", "could not find flow map"}, message: "what { opens here is never closed", remedy: "close it with }"}.find,
+		slip{lines: mistaken.around, match: `^[^:：﹕]*(?P<at>[：﹕])`, message: "this colon is not the one of YAML",
+			remedy: "write : and a blank"}.find,
+		slip{said: []string{"end token '}'", "could not find flow map"}, message: "what { opens here is never closed",
+			remedy: "close it with }"}.find,
 		slip{said: []string{"end token ']'"}, message: "what [ opens here is never closed", remedy: "close it with ]"}.find,
 		mistaken.unclosed,
 		mistaken.reserved,
-		slip{lines: mistaken.around, match: field + `(?P<at>[&*!%])`, message: "a value that begins with $at means something else to YAML", remedy: "put it in quotes"}.find,
+		slip{lines: mistaken.around, match: field + `(?P<at>[&*!%])`, message: "a value that begins with $at means something else to YAML",
+			remedy: "put it in quotes"}.find,
 		slip{
 			said:    []string{"escape character", "escape sequence"},
-			message: `in "…" a backslash begins an escape, and there is none of this letter`, remedy: `write \\ for a backslash, or put the value in '…'`,
+			message: `in "…" a backslash begins an escape, and there is none of this letter`,
+			remedy:  `write \\ for a backslash, or put the value in '…'`,
 		}.find,
-		slip{said: []string{"invalid header option"}, message: "text is on the line of | or >", remedy: "begin it on the next line, indented, or put it in quotes"}.find,
+		slip{said: []string{"invalid header option"}, message: "text is on the line of | or >",
+			remedy: "begin it on the next line, indented, or put it in quotes"}.find,
 		mistaken.block,
-		slip{lines: mistaken.around, match: `^ *(?P<at>-)[A-Za-z].*:`, message: "a blank is missing behind the dash", remedy: "write - and a blank before each entry of a list"}.find,
+		slip{lines: mistaken.around, match: `^ *(?P<at>-)[A-Za-z].*:`, message: "a blank is missing behind the dash",
+			remedy: "write - and a blank before each entry of a list"}.find,
 		slip{ // A URL touches the colon, too, and so does a MAC address.
 			lines: mistaken.around, match: `^\s*(?:- +)*(?P<name>[A-Za-z_][\w.-]{2,})(?P<at>:)[^\s:/][^:]*$`,
 			message: "a blank is missing behind the colon of $name", remedy: "write $name: and then the value",
@@ -71,7 +79,8 @@ func (m mistaken) problem() Problem {
 		mistaken.indented,
 		mistaken.filled,
 		slip{
-			said: []string{"mapping value is not allowed"}, lines: func(m mistaken) []int { return []int{m.at.Line} }, match: field + `.*?(?P<at>: )`,
+			said: []string{"mapping value is not allowed"}, lines: func(m mistaken) []int { return []int{m.at.Line} },
+			match:   field + `.*?(?P<at>: )`,
 			message: "a second colon is in the value of $name", remedy: "put the value in quotes",
 		}.find,
 		mistaken.noColon,
@@ -186,7 +195,8 @@ func (m mistaken) unclosed() (Problem, bool) {
 		}
 		quote := value[:1]
 		if strings.Count(strings.ReplaceAll(value, `\"`, ""), quote)%2 == 1 {
-			return Problem{At: positionIn(n, line, found[1]), Message: "what " + quote + " opens here is not closed on this line", Remedy: "close it with " + quote}, true
+			return Problem{At: positionIn(n, line, found[1]), Message: "what " + quote + " opens here is not closed on this line",
+				Remedy: "close it with " + quote}, true
 		}
 	}
 	return Problem{}, false
@@ -198,8 +208,9 @@ func (m mistaken) opened(bracket, closing string) (Problem, bool) {
 		line := m.line(n)
 		if meant(line) && strings.Count(line, bracket) > strings.Count(line, closing) {
 			return Problem{
-				At: positionIn(n, line, strings.LastIndex(line, bracket)), Message: "what " + bracket + " opens here is not closed before the next field",
-				Remedy: "close it with " + closing + ", or put a comma behind each of its values",
+				At:      positionIn(n, line, strings.LastIndex(line, bracket)),
+				Message: "what " + bracket + " opens here is not closed before the next field",
+				Remedy:  "close it with " + closing + ", or put a comma behind each of its values",
 			}, true
 		}
 	}
@@ -216,7 +227,8 @@ func (m mistaken) reserved() (Problem, bool) {
 		return Problem{}, false
 	}
 	line := []rune(m.line(m.at.Line) + " ")
-	return Problem{At: m.at, Message: "a value must not begin with " + string(line[min(m.at.Column, len(line))-1]), Remedy: "put it in quotes"}, true
+	return Problem{At: m.at, Message: "a value must not begin with " + string(line[min(m.at.Column, len(line))-1]),
+		Remedy: "put it in quotes"}, true
 }
 
 // block finds text that belongs to | or > and does not stand below it.
@@ -226,7 +238,8 @@ func (m mistaken) block() (Problem, bool) {
 	if len(around) < 2 || !blocks().MatchString(above) || indentOf(m.line(m.at.Line)) > indentOf(above) {
 		return Problem{}, false
 	}
-	return Problem{At: Position{m.at.Line, indentOf(m.line(m.at.Line)) + 1}, Message: "the text of the | or > above has to be indented", Remedy: "indent it by more than the line above"}, true
+	return Problem{At: Position{m.at.Line, indentOf(m.line(m.at.Line)) + 1}, Message: "the text of the | or > above has to be indented",
+		Remedy: "indent it by more than the line above"}, true
 }
 
 var blocks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: +[|>][+-]?\d*\s*$`) })
@@ -320,7 +333,8 @@ func (m mistaken) noColon() (Problem, bool) {
 		if found[3] < len(strings.TrimRight(m.line(n), " ")) && slices.ContainsFunc(m.lines, fields().MatchString) {
 			what = m.line(n)[found[2]:found[3]]
 		}
-		return Problem{At: positionIn(n, m.line(n), found[3]), Message: "a colon is missing behind " + what, Remedy: "write the field's name, a colon and a blank, and then the value"}, true
+		return Problem{At: positionIn(n, m.line(n), found[3]), Message: "a colon is missing behind " + what,
+			Remedy: "write the field's name, a colon and a blank, and then the value"}, true
 	}
 	return Problem{}, false
 }

@@ -50,7 +50,8 @@ func (o Options) Parse(data []byte) (docs []*Node, problems []Problem) {
 		return nil, []Problem{{At: positionOf(bad), Message: fmt.Sprintf("is nested more than %d levels deep", maxDepth)}}
 	}
 	if wide := tooWide(tokens); wide != nil {
-		return nil, []Problem{{At: positionOf(wide), Message: fmt.Sprintf("is field %d of one map: a map has %d at most", maxFields+1, maxFields)}}
+		return nil, []Problem{{At: positionOf(wide), Message: fmt.Sprintf("is field %d of one map: a map has %d at most", maxFields+1,
+			maxFields)}}
 	}
 	for _, part := range parts(tokens) {
 		file, err := parser.Parse(part, 0, parser.AllowDuplicateMapKey())

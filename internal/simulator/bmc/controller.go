@@ -164,7 +164,8 @@ func newTroubles(c clock.Clock, s *scenario.Scenario) (*troubles, error) {
 			continue
 		}
 		if rule.At.State != "" || rule.At.Stage != "" || rule.At.Answered != "" {
-			return nil, fmt.Errorf("scenario line %d: %s can only begin at: {after: …}, since a BMC knows nothing of an installation", rule.Line, rule.Do)
+			return nil, fmt.Errorf("scenario line %d: %s can only begin at: {after: …}, since a BMC knows nothing of an installation", rule.Line,
+				rule.Do)
 		}
 		t.rules = append(t.rules, rule)
 	}
@@ -289,7 +290,8 @@ func (c *controller) unknown(w http.ResponseWriter, r *http.Request) {
 
 func (c *controller) full(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "30")
-	refuse(w, http.StatusServiceUnavailable, "SessionLimitExceeded", "The session establishment failed due to the number of simultaneous sessions exceeding the limit of the implementation.")
+	refuse(w, http.StatusServiceUnavailable, "SessionLimitExceeded",
+		"The session establishment failed due to the number of simultaneous sessions exceeding the limit of the implementation.")
 }
 
 func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {

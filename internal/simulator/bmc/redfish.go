@@ -237,11 +237,14 @@ func (c *controller) resetSystem(w http.ResponseWriter, r *http.Request, s *Syst
 	}
 	switch {
 	case asked.ResetType == "":
-		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action ComputerSystem.Reset requires that the parameter ResetType be present in the request body.")
+		refuse(w, http.StatusBadRequest, "ActionParameterMissing",
+			"The action ComputerSystem.Reset requires that the parameter ResetType be present in the request body.")
 	case !slices.Contains(c.dialect.Resets, asked.ResetType):
-		refuse(w, http.StatusBadRequest, "ActionParameterNotSupported", "The parameter ResetType with the value %s is not supported.", asked.ResetType)
+		refuse(w, http.StatusBadRequest, "ActionParameterNotSupported", "The parameter ResetType with the value %s is not supported.",
+			asked.ResetType)
 	case !s.reset(asked.ResetType) && c.dialect.Strict:
-		refuse(w, http.StatusConflict, "ResourceInUse", "The change to the requested resource failed because the machine is %s already.", strings.ToLower(s.power()))
+		refuse(w, http.StatusConflict, "ResourceInUse", "The change to the requested resource failed because the machine is %s already.",
+			strings.ToLower(s.power()))
 	default:
 		c.done(w)
 	}
@@ -256,7 +259,8 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 	}
 	boot := s.settings()
 	if !boot.matches(r.Header.Get("If-Match")) {
-		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed", "The ETag supplied did not match the ETag required to change this resource.")
+		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed",
+			"The ETag supplied did not match the ETag required to change this resource.")
 		return
 	}
 	if asked.Boot == nil {
@@ -281,7 +285,8 @@ func (c *controller) setSystem(w http.ResponseWriter, r *http.Request, s *System
 		{"BootSourceOverrideMode", boot.Mode, []string{"UEFI", "Legacy"}},
 	} {
 		if !slices.Contains(p.allowed, p.value) {
-			refuse(w, http.StatusBadRequest, "PropertyValueNotInList", "The value '%s' for the property %s is not in the list of acceptable values.", p.value, p.name)
+			refuse(w, http.StatusBadRequest, "PropertyValueNotInList", "The value '%s' for the property %s is not in the list of acceptable values.",
+				p.value, p.name)
 			return
 		}
 	}
@@ -340,7 +345,8 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case slot.Fixed:
 		refuse(w, http.StatusMethodNotAllowed, "ActionNotSupported", "The action VirtualMedia.InsertMedia is not supported by %s.", slot.ID)
 	case asked.Image == "":
-		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that the parameter Image be present in the request body.")
+		refuse(w, http.StatusBadRequest, "ActionParameterMissing",
+			"The action VirtualMedia.InsertMedia requires that the parameter Image be present in the request body.")
 	case err != nil || image.Host == "" || image.Scheme != "http" && image.Scheme != "https":
 		refuse(w, http.StatusBadRequest, "ActionParameterValueFormatError", "The parameter Image is no http or https URL.")
 	case c.dialect.LongestURL > 0 && len(asked.Image) > c.dialect.LongestURL:
@@ -348,7 +354,8 @@ func (c *controller) putIn(w http.ResponseWriter, r *http.Request, s *System, as
 	case c.dialect.ImageOnly && (asked.Inserted != nil || asked.WriteProtected != nil):
 		refuse(w, http.StatusBadRequest, "PropertyUnknown", "The property Inserted is not in the list of valid properties for the resource.")
 	case c.dialect.WantsProtocol && !strings.EqualFold(asked.TransferProtocolType, image.Scheme):
-		refuse(w, http.StatusBadRequest, "ActionParameterMissing", "The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
+		refuse(w, http.StatusBadRequest, "ActionParameterMissing",
+			"The action VirtualMedia.InsertMedia requires that TransferProtocolType be %s.", strings.ToUpper(image.Scheme))
 	case trouble != nil:
 		refuse(
 			w, trouble.Args.Int("status", http.StatusInternalServerError), "InternalError", "%s",

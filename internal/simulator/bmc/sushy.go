@@ -78,7 +78,8 @@ func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
 		notFound(w, r)
 		return
 	}
-	fault(w, http.StatusNotFound, "404 Not Found: The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.")
+	fault(w, http.StatusNotFound,
+		"404 Not Found: The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.")
 }
 
 // noSystem answers a request for a system or manager that does not exist.

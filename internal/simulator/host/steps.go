@@ -117,7 +117,8 @@ func stepTime(stepType models.StepType) time.Duration {
 // speeds and times of measurements differ each time.
 func (l *life) hasReplied(s *models.Step) bool {
 	switch s.StepType {
-	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent, models.StepTypeRebootForReclaim:
+	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent,
+		models.StepTypeRebootForReclaim:
 		return false
 	}
 	last, ok := l.replied[s.StepType]

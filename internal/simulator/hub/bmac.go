@@ -45,7 +45,8 @@ func (h *hub) reconcileBareMetal(ctx context.Context, k key) error {
 	if reference, said := host.GetAnnotations()[hubapi.AnnotationBMACClusterReference]; said && agent != nil &&
 		apiobject.Text(env, "spec", "clusterRef", "name") != "" {
 		// From there on nothing is done: neither for the Agent, nor to let go of the host.
-		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference, reference, k.space, env.GetName())
+		return fmt.Errorf("the annotation %s refers to cluster %q, but InfraEnv %s/%s is bound to one", hubapi.AnnotationBMACClusterReference,
+			reference, k.space, env.GetName())
 	}
 	if agent != nil && leavesByHand(agent) && host.GetAnnotations()[hubapi.AnnotationBMHDetached] != "" {
 		return h.reattach(ctx, host) // its change starts another reconcile

@@ -109,7 +109,8 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	}
 	set := h.store.get(hubapi.KindClusterImageSet, "", ref.Name)
 	if set == nil {
-		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found", ref.Name, ref.Name)
+		return versions.Release{}, assisted.InputFault("failed to get cluster image set %s: ClusterImageSet.hive.openshift.io %q not found",
+			ref.Name, ref.Name)
 	}
 	image := apiobject.Text(set, "spec", "releaseImage")
 	release, ok := versions.ReleaseByImage(cmp.Or(h.config.Images[image], image))

@@ -109,7 +109,8 @@ func (h *hub) clusterBehind(ref *hubapi.Reference) (string, error) {
 	owner := referred(ref)
 	cd := h.store.get(hubapi.KindClusterDeployment, owner.space, owner.id)
 	if cd == nil {
-		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " + ref.Namespace +
+		return "", &errNoCluster{"ClusterDeployment is missing: failed to get clusterDeployment with name " + ref.Name + " in namespace " +
+			ref.Namespace +
 			": ClusterDeployment.hive.openshift.io \"" + ref.Name + "\" not found"}
 	}
 	m := h.clusters[owner]

@@ -48,7 +48,8 @@ func MakeCluster(ctx context.Context, kube *rest.Config, namespace, name string,
 			return nil, fmt.Errorf("make %s %s: %w", u.GetKind(), u.GetName(), err)
 		}
 	}
-	clusters := client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2", Resource: "clusters"}).Namespace(namespace)
+	clusters := client.Resource(schema.GroupVersionResource{Group: "cluster.x-k8s.io", Version: "v1beta2",
+		Resource: "clusters"}).Namespace(namespace)
 	for last := []string(nil); ; {
 		cluster, err := clusters.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

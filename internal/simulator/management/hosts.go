@@ -30,7 +30,8 @@ func MakeHosts(ctx context.Context, kube *rest.Config, namespace, name string, c
 	if _, err := core.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make the namespace %s: %w", namespace, err)
 	}
-	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1", Resource: "baremetalhosts"}).Namespace(namespace)
+	hosts := objects.Resource(schema.GroupVersionResource{Group: "metal3.io", Version: "v1alpha1",
+		Resource: "baremetalhosts"}).Namespace(namespace)
 	for i := range count {
 		host := fmt.Sprintf("%s-host-%d", name, i)
 		sum := sha256.Sum256([]byte(namespace + "/" + host))

@@ -73,7 +73,8 @@ func (o *operator) reconcileHost(ctx context.Context, k key) (time.Duration, err
 	h := &bareMetal{operator: o, key: k, object: u, before: u.DeepCopy()}
 	if apiobject.Text(u, "spec", "bmc", "address") != "" {
 		var err error
-		if h.machine, err = o.config.Hardware.machineOf(apiobject.Text(u, "spec", "bootMACAddress"), k.name, apiobject.Text(u, "spec", "architecture")); err != nil {
+		if h.machine, err = o.config.Hardware.machineOf(apiobject.Text(u, "spec", "bootMACAddress"), k.name,
+			apiobject.Text(u, "spec", "architecture")); err != nil {
 			return 0, err
 		}
 	}

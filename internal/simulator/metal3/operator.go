@@ -143,7 +143,8 @@ func (o *operator) spread(k key, u *object) {
 		if apiobject.Text(u, "spec", "infrastructureRef", "kind") == kindMachine {
 			look(machines, apiobject.Text(u, "spec", "infrastructureRef", "name"))
 		}
-		if cluster := o.get(key{coreCluster, k.namespace, apiobject.Text(u, "spec", "clusterName")}); cluster != nil && u.GetDeletionTimestamp() != nil {
+		if cluster := o.get(key{coreCluster, k.namespace, apiobject.Text(u, "spec", "clusterName")}); cluster != nil &&
+			u.GetDeletionTimestamp() != nil {
 			look(clusters, apiobject.Text(cluster, "spec", "infrastructureRef", "name")) // which waits for the last
 		}
 	case coreCluster:

@@ -99,9 +99,10 @@ func (s *store) open(ctx context.Context, o *operator) error {
 func (s *store) informer(
 	ctx context.Context, name string, resource schema.GroupVersionResource, o *operator,
 ) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformer(apiobject.ListWatch(s.objects, s.objects.Resource(resource).Namespace(o.config.Namespace)), &object{}, 0, cache.Indexers{
-		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
-	})
+	informer := cache.NewSharedIndexInformer(apiobject.ListWatch(s.objects, s.objects.Resource(resource).Namespace(o.config.Namespace)),
+		&object{}, 0, cache.Indexers{
+			cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
+		})
 	told := func(seen any) {
 		if last, is := seen.(cache.DeletedFinalStateUnknown); is {
 			seen = last.Obj

@@ -108,7 +108,8 @@ func downloadStates() []string {
 
 func downloadable(c *model.Cluster) error {
 	if !model.OneOf(c.Status, downloadStates()...) {
-		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status, downloadStates())
+		return wire.Conflict("cluster %s is in %s state, files can be downloaded only when status is one of: %v", c.ID, c.Status,
+			downloadStates())
 	}
 	return nil
 }
@@ -157,7 +158,8 @@ func presigned(*wire.Call) (wire.Reply, error) {
 func (a *fileAPI) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	cert := string(wire.Taken[models.IngressCertParams](c))
 	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
-		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status, model.ClusterFinalizing, model.ClusterInstalled)
+		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status,
+			model.ClusterFinalizing, model.ClusterInstalled)
 	}
 	if block, _ := pem.Decode([]byte(cert)); block == nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "given ingress-ca is not valid PEM format")

@@ -189,7 +189,8 @@ func (a *clusterAPI) resetCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, 
 
 func (a *clusterAPI) allowAddHosts(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status != model.ClusterInstalled {
-		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s", cl.ID, cl.Status)
+		return wire.Reply{}, wire.BadRequest("cannot transform cluster %s to day2. Expected cluster status: installed, but cluster status is: %s",
+			cl.ID, cl.Status)
 	}
 	info := cl.StatusInfo
 	cl.Kind = model.KindAddHosts
@@ -297,7 +298,8 @@ func (a *clusterAPI) setIgnored(c *wire.Call) (wire.Reply, error) {
 	p, id := wire.Taken[models.IgnoredValidations](c), c.PathValue("cluster_id")
 	cl := a.records.clusters.of(id)
 	if cl == nil {
-		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError, "failed to fetch cluster %s to apply ignored validations: record not found", id)
+		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError,
+			"failed to fetch cluster %s to apply ignored validations: record not found", id)
 	}
 	if !clusterUpdatable(cl) {
 		return wire.Reply{}, wire.BadRequest("%s", notUpdatable(cl))

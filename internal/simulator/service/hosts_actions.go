@@ -29,7 +29,8 @@ func (a *hostAPI) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		return wire.Reply{}, wire.BadRequest("Failed to find cluster %s", p.ClusterID)
 	}
 	if !clusterUpdatable(cl) {
-		return wire.Reply{}, a.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of %v", cl.ID, cl.Status, updatableStates())
+		return wire.Reply{}, a.bindFailed(h, cl.ID, "Cluster %s is in %s state, host can be bound only in one of %v", cl.ID, cl.Status,
+			updatableStates())
 	}
 	if a := h.InfraEnv.CPUArchitecture; cl.CPUArchitecture != "" && cl.CPUArchitecture != "multi" && a != cl.CPUArchitecture {
 		return wire.Reply{}, wire.BadRequest("InfraEnv's CPU architecture (%s) doesn't match the cluster (%s)", a, cl.CPUArchitecture)
@@ -66,7 +67,8 @@ func (a *hostAPI) unbindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	before, left := a.printer.printHost(h, detail{}), h.Cluster
 	if !a.variant.hub && model.OneOf(h.State, model.HostPreparing, model.HostPreparationFailed, model.HostPrepared,
 		model.HostInstalling, model.HostInProgress, model.HostPendingUser) {
-		return wire.Reply{}, wire.Conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID) // which a hub's operator does not ask
+		// which a hub's operator does not ask
+		return wire.Reply{}, wire.Conflict("Cannot unbind Host %s while it is in the middle of installing.", h.ID)
 	}
 	// The operator of a hub says by a parameter of its own, since the real operator and service
 	// are one process, that it has put an agent on the host's node, to boot it into the discovery image.

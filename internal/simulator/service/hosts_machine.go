@@ -149,7 +149,8 @@ func read[T any](kind, output string, take func(T)) error {
 func (a *agentAPI) takeInventory(h *model.Host, output string) error {
 	if !model.HostEvaluated(h.State) {
 		states := append(model.HostChangeableStates(), model.HostPreparationFailed)
-		return wire.Refuse(http.StatusInternalServerError, "Host is in %s state, host can be updated only in one of %s states", h.State, model.InString(states))
+		return wire.Refuse(http.StatusInternalServerError, "Host is in %s state, host can be updated only in one of %s states", h.State,
+			model.InString(states))
 	}
 	inv, err := model.ParseInventory(output)
 	if err != nil {
@@ -200,7 +201,8 @@ func (a *agentAPI) takeDiskSpeed(h *model.Host, r models.DiskSpeedCheckResponse)
 		"disk_speed": map[string]any{"speed_ms": r.IoSyncDuration, "tested": true}, "path": r.Path}})
 	if limit > 0 && r.IoSyncDuration > limit {
 		a.journal.addHostEvent(h, "disk_speed_slower_than_supported", severityWarning,
-			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path, r.IoSyncDuration)
+			"Host's disk %s is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: %d ms)", r.Path,
+			r.IoSyncDuration)
 	}
 }
 

@@ -182,7 +182,8 @@ func (m *monitor) movePreparation(c *model.Cluster) {
 	known := count[model.HostPreparing] + count[model.HostPrepared] + count[model.HostPreparationFailed] + count[model.HostKnown]
 	switch {
 	case m.source.since(c.StatusUpdatedAt) > m.steps.Patience.Cluster() && count[model.HostPreparationFailed] == 0:
-		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: "Installation failed. Try again, and contact support if the issue persists."}
+		c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed,
+			Reason: "Installation failed. Try again, and contact support if the issue persists."}
 		m.journal.addEvent(c, "installation_preparing_timed_out", severityWarning, "Preparing for installation was timed out for the cluster")
 		m.journal.setCluster(c, model.ClusterReady, model.InfoPrepareTimedOut)
 	case count[model.HostPrepared] == len(c.Hosts) && c.LastPreparation.Status == preparationDone:
@@ -204,7 +205,8 @@ const (
 
 func (m *monitor) filesFailed(c *model.Cluster, reason string) {
 	c.LastPreparation = models.LastInstallationPreparation{Status: preparationFailed, Reason: reason}
-	m.journal.addEvent(c, "prepare_installation_failed", severityWarning, "Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
+	m.journal.addEvent(c, "prepare_installation_failed", severityWarning,
+		"Failed to prepare the installation due to an unexpected error: %s. Please retry later", reason)
 }
 
 func startInstalling(c *model.Cluster) {
@@ -343,7 +345,8 @@ func (m *monitor) finish(c *model.Cluster, broken []string) {
 	case len(broken) > 0:
 		failed := ". Failed OLM operators: " + strings.Join(broken, ", ")
 		info = model.InfoDegraded + failed
-		m.journal.addEvent(c, "cluster_degraded_OLM_operators_failed", severityWarning, "Cluster is installed but degraded due to failed OLM operators %s", failed)
+		m.journal.addEvent(c, "cluster_degraded_OLM_operators_failed", severityWarning,
+			"Cluster is installed but degraded due to failed OLM operators %s", failed)
 	case o.workers.in < o.workers.all:
 		info = model.InfoWorkersMissing
 	}
@@ -359,5 +362,6 @@ func (m *monitor) markStage(c *model.Cluster, stage model.FinalizingStage, limit
 	c.Progress.FinalizingStageTimedOut = true
 	minutes := int(limit.Minutes())
 	m.journal.setCluster(c, model.ClusterFinalizing, fmt.Sprintf(model.InfoStageSlow, stage.Name, minutes))
-	m.journal.addEvent(c, "finalizing_stage_timed_out", severityWarning, "Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
+	m.journal.addEvent(c, "finalizing_stage_timed_out", severityWarning,
+		"Cluster %s: finalizing stage %s has been active more than the expected completion time (%d minutes)", c.ID, stage.Name, minutes)
 }

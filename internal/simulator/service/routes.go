@@ -97,8 +97,9 @@ func (a *fileAPI) routes(r *router) {
 		"GET /v2/clusters/{cluster_id}/downloads/files", ofStored("record not found", a.downloadFile),
 		wire.Required("file_name", clusterFiles()...),
 	)
-	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", presigned, wire.Required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
-		"install-config.yaml", "logs", "manifests"))
+	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", presigned,
+		wire.Required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
+			"install-config.yaml", "logs", "manifests"))
 	r.on(
 		"POST /v2/clusters/{cluster_id}/uploads/ingress-cert", ofCluster(a.uploadIngressCert),
 		wire.Body[models.IngressCertParams]("ingress-cert-params"),

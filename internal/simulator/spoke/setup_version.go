@@ -87,7 +87,8 @@ func (s *Spoke) setUpOperators(ctx context.Context) error {
 	for _, name := range operatorNames {
 		_, degraded := s.config.Trouble.DegradedOperators[name]
 		well := slices.ContainsFunc(there.Items, func(u unstructured.Unstructured) bool {
-			return u.GetName() == name && apiobject.Condition(&u, "Degraded")["status"] == "False" && apiobject.Condition(&u, "Available")["status"] == "True" &&
+			return u.GetName() == name && apiobject.Condition(&u, "Degraded")["status"] == "False" && apiobject.Condition(&u,
+				"Available")["status"] == "True" &&
 				s.isVersion(&u)
 		})
 		if well && !degraded || !s.cluster.MachineAPI && slices.Contains(machineOperators, name) {

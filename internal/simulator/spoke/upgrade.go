@@ -107,7 +107,8 @@ func (p *operators) wanted(v *unstructured.Unstructured, desired map[string]stri
 	case image != "":
 		return "", fmt.Sprintf("spec.desiredUpdate.image: Invalid value: %q: its version is not known here", image)
 	}
-	return "", fmt.Sprintf("spec.desiredUpdate.version: Invalid value: %q: when image is empty the update must be an available update", version)
+	return "", fmt.Sprintf("spec.desiredUpdate.version: Invalid value: %q: when image is empty the update must be an available update",
+		version)
 }
 
 func (p *operators) beginUpdate(w *world, status fields, version, image string) {

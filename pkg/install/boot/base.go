@@ -49,7 +49,8 @@ func unbootable(location string, problem *BaseError, advice func(*BaseError) mod
 // CheckBase opens a live image that lies on this machine and that all machines of a
 // cluster with BMCs are to boot, before anything is registered: what is wrong with it no
 // machine and no service can cure. Carried is what Machines.Carried names.
-func CheckBase(ctx context.Context, cluster *spec.Cluster, location string, advice func(*BaseError) model.Advice) (carried []string, err error) {
+func CheckBase(ctx context.Context, cluster *spec.Cluster, location string,
+	advice func(*BaseError) model.Advice) (carried []string, err error) {
 	for arch := range hostsByArch(cluster, (*spec.Cluster).BootedByBMC) {
 		base := &baseImage{ctx: ctx, arch: arch, advice: advice, where: func(context.Context) (fetch.Source, error) {
 			return fetch.Source{Location: location}, nil
@@ -143,7 +144,8 @@ func (b *baseImage) bring() (*liveImage, error) {
 		}
 		return &liveImage{Base: base, file: file}, nil
 	}
-	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: fetch.DefaultCap, Client: b.client, Again: b.again}).Get(b.ctx, source, b.recordProgress)
+	file, err := fetch.New(fetch.Config{Dir: b.dir, Cap: fetch.DefaultCap, Client: b.client, Again: b.again}).Get(b.ctx, source,
+		b.recordProgress)
 	if err != nil {
 		return nil, err
 	}

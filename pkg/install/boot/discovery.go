@@ -67,7 +67,8 @@ func (d *discovery) envOf(ctx context.Context, host string) (model.InfraEnv, err
 		return model.InfraEnv{}, err
 	}
 	env, known := (&install.Look{Desired: d.desired, Observed: observed}).InfraEnv(host)
-	if !known && observed.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts}, observed.Cluster.State) {
+	if !known && observed.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterInstalled, model.ClusterAddingHosts},
+		observed.Cluster.State) {
 		return model.InfraEnv{}, &model.Fault{
 			Code: model.CodeNotFound, Op: "find the InfraEnv of", On: host, Err: &NoInfraEnvError{Installed: true},
 		}

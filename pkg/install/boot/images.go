@@ -75,7 +75,8 @@ func NewImages(ctx context.Context, config ImagesConfig) (*Images, error) {
 		}}
 		whole := *all.Cluster
 		whole.Spec.Hosts = group.Hosts
-		group.maker, err = newMaker(makerConfig{Spec: &whole, Base: group.base.open, Ignition: all.discovery.ignition, Networks: all.discovery.networks, Server: config.Server})
+		group.maker, err = newMaker(makerConfig{Spec: &whole, Base: group.base.open, Ignition: all.discovery.ignition,
+			Networks: all.discovery.networks, Server: config.Server})
 		if err != nil {
 			all.stop()
 			return nil, err
@@ -96,7 +97,8 @@ func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 		}
 		want := setting.KernelArch(group.Arch)
 		if got := base.Info().Arch; got != "" && got != want {
-			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got, group.Hosts[0].Name, want)
+			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got,
+				group.Hosts[0].Name, want)
 			return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: &BaseError{Arch: want, Err: problem}}
 		}
 		if i.config.Base.Location != "" {

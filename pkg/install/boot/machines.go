@@ -158,7 +158,8 @@ const aMoment = 500 * time.Millisecond
 
 // Observe observes machines, and keeps what the service has of them. It fails if the live image of the configuration is
 // one that they can never boot.
-func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed, ask []string) (map[string]model.MachineState, error) {
+func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed *model.Observed,
+	ask []string) (map[string]model.MachineState, error) {
 	if err := m.refused(); err != nil {
 		return nil, err
 	}
@@ -174,7 +175,8 @@ func (m *Machines) Observe(ctx context.Context, desired *model.Desired, observed
 }
 
 // awaitImages marks the machines that could be booted now, if their image was here.
-func (m *Machines) awaitImages(ctx context.Context, desired *model.Desired, observed *model.Observed, states map[string]model.MachineState) {
+func (m *Machines) awaitImages(ctx context.Context, desired *model.Desired, observed *model.Observed,
+	states map[string]model.MachineState) {
 	soon, stop := context.WithTimeout(ctx, aMoment)
 	defer stop()
 	look := &install.Look{Desired: desired, Observed: observed}
@@ -198,7 +200,8 @@ func (m *Machines) Act(ctx context.Context, desired *model.Desired, observed *mo
 	m.discovery.update(observed)
 	err := m.plane.Act(ctx, desired, observed, action)
 	base := m.baseOf[action.Name]
-	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil || base.failed() == nil || model.FaultOf(err).Next != "" {
+	if err == nil || m.config.Base == "" || m.config.Advice == nil || action.Kind != model.InsertMedia || base == nil ||
+		base.failed() == nil || model.FaultOf(err).Next != "" {
 		return err
 	}
 	return &model.Fault{Err: err, Next: m.config.Advice(&BaseError{Unreached: true, Err: err})}
@@ -296,13 +299,15 @@ func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Me
 		part := *whole
 		part.Spec.Hosts = hosts
 		shown := &downloading{Machines: m}
-		base := &baseImage{ctx: ctx, dir: m.config.Cache, arch: arch, client: m.config.Client, advice: m.config.Advice, progress: shown.show, again: shown.again, where: func(ctx context.Context) (fetch.Source, error) {
-			if m.config.Base != "" {
-				return fetch.Source{Location: m.config.Base}, nil
-			}
-			return m.discovery.image(ctx, hosts[0].Name)
-		}}
-		images, err := newMaker(makerConfig{Spec: &part, Base: base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks, Server: server})
+		base := &baseImage{ctx: ctx, dir: m.config.Cache, arch: arch, client: m.config.Client, advice: m.config.Advice, progress: shown.show,
+			again: shown.again, where: func(ctx context.Context) (fetch.Source, error) {
+				if m.config.Base != "" {
+					return fetch.Source{Location: m.config.Base}, nil
+				}
+				return m.discovery.image(ctx, hosts[0].Name)
+			}}
+		images, err := newMaker(makerConfig{Spec: &part, Base: base.open, Ignition: m.discovery.ignition, Networks: m.discovery.networks,
+			Server: server})
 		if err != nil {
 			return nil, fmt.Errorf("serve the images of the %s hosts: %w", arch, err)
 		}
@@ -343,7 +348,8 @@ func (d *downloading) show(done, total int64) {
 		return
 	}
 	d.last, d.failed = text, ""
-	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading", Message: "the live image that machines boot is downloaded: " + text})
+	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading",
+		Message: "the live image that machines boot is downloaded: " + text})
 }
 
 // again reports why nothing comes, where that is tried again; the same reason once.
@@ -352,7 +358,8 @@ func (d *downloading) again(err error, _ time.Duration) {
 		return
 	}
 	d.failed = err.Error()
-	d.report(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried", Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+	d.report(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried",
+		Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
 }
 
 func (d *downloading) report(e model.Event) {

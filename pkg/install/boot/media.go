@@ -109,7 +109,8 @@ func (e *RouteError) Unwrap() error { return e.Err }
 // MediaURL is where BMCs find a server that listens at an address: there; or, where it
 // listens at all addresses, where the way to all BMCs begins. route finds that, as
 // machine.Route does. Its error is a *RouteError.
-func MediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, proxied bool, route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
+func MediaURL(ctx context.Context, listen netip.AddrPort, hosts []*spec.Host, proxied bool,
+	route func(context.Context, *spec.BMC) (netip.Addr, error)) (string, error) {
 	at := func(addr netip.Addr) string { return "http://" + netip.AddrPortFrom(addr, listen.Port()).String() }
 	if addr := listen.Addr().Unmap(); addr.IsValid() && !addr.IsUnspecified() {
 		return at(addr), nil

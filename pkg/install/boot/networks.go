@@ -29,7 +29,8 @@ func CheckNetworks(c *spec.Cluster) (notes []spec.Problem, err error) {
 			case !p.Limit:
 				problems.List = append(problems.List, networkProblem(c, i, p, "", ""))
 			case made:
-				problems.List = append(problems.List, networkProblem(c, i, p, "", "change it, or write boot.image: full: oaictl can put it into no minimal image"))
+				problems.List = append(problems.List, networkProblem(c, i, p, "",
+					"change it, or write boot.image: full: oaictl can put it into no minimal image"))
 			default:
 				notes = append(notes, networkProblem(c, i, p, "oaictl can put it into no minimal image and no network boot: ", ""))
 			}

@@ -135,7 +135,8 @@ func (r *conversion) wantedVersion() {
 	switch {
 	case at == nil:
 	case o.ReleaseImage != "" || o.ImageSet != "":
-		r.Wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted), "take --openshift-version away, or change the release here")
+		r.Wrong(release, fmt.Sprintf("says which release is installed, %s, and --openshift-version %s does not change that", o.Version, wanted),
+			"take --openshift-version away, or change the release here")
 		return
 	default:
 		r.LoseAs(at, input.Shown(at), "--openshift-version says "+wanted)
@@ -154,7 +155,9 @@ func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted
 		return
 	}
 	r.Cluster.Spec.AcceptUnknownHosts = true
-	out.Notes = append(out.Notes, fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped", names.Counted(hosts, "host")))
+	out.Notes = append(out.Notes,
+		fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped",
+			names.Counted(hosts, "host")))
 }
 
 // check has the cluster checked, and tells what is wrong by its line in the input.

@@ -41,8 +41,9 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Ac
 		return err
 	}
 	w := &actor{
-		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name, Adopts: desired.Options.Adopt, FromFile: serviceplane.OfFile(action.Kind)},
-		plane:  p, desired: desired, action: action,
+		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name, Adopts: desired.Options.Adopt,
+			FromFile: serviceplane.OfFile(action.Kind)},
+		plane: p, desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
 		var fault *model.Fault
@@ -90,7 +91,8 @@ func actions() map[model.Kind]actFunc {
 
 func aboutCluster(kind model.Kind) bool {
 	switch kind {
-	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost, model.ReturnHost:
+	case model.UpdateInfraEnv, model.RenewImage, model.RegisterHost, model.UpdateHost, model.InstallHost, model.BindHost, model.RemoveHost,
+		model.ReturnHost:
 		return false
 	}
 	return true
@@ -229,14 +231,16 @@ func (a *actor) updateCluster(ctx context.Context) error {
 		return err
 	}
 	if _, adopts := a.action.Settings[model.SettingTags]; adopts {
-		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment), []hubobjects.Path{{"metadata", "labels", hubapi.LabelCluster}})
+		_, err = a.ApplyFields(ctx, deployment, objectOf(made.Cluster, hubapi.KindClusterDeployment),
+			[]hubobjects.Path{{"metadata", "labels", hubapi.LabelCluster}})
 	}
 	return err
 }
 
 // write brings the fields of the action's settings in an object to what was decided; made
 // is the object that the file makes, with what follows from several settings.
-func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured, table hubobjects.Table) (*unstructured.Unstructured, error) {
+func (a *actor) write(ctx context.Context, live, made *unstructured.Unstructured,
+	table hubobjects.Table) (*unstructured.Unstructured, error) {
 	paths := table.PathsOf(a.action.Settings)
 	if len(paths) == 0 {
 		return live, nil

@@ -107,7 +107,8 @@ func (a *actor) allowAddHosts(ctx context.Context) error {
 	case hiveRuns(deployment, cd):
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "let hosts be added to", On: kube.ID(a.Namespace.Name, deployment.GetName()),
-			Err: errors.New("the operator of Hive has not written down yet that the cluster is installed"), Next: "run the same command again in a while",
+			Err:  errors.New("the operator of Hive has not written down yet that the cluster is installed"),
+			Next: "run the same command again in a while",
 		}
 	}
 	return a.record(ctx)
@@ -267,7 +268,8 @@ func (a *actor) manifests(ctx context.Context) error {
 	if len(refs) > 0 {
 		want["spec"] = map[string]any{"manifestsConfigMapRefs": refs}
 	}
-	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want}, []hubobjects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
+	if _, err := a.ApplyFields(ctx, live, &unstructured.Unstructured{Object: want},
+		[]hubobjects.Path{{"spec", "manifestsConfigMapRefs"}}); err != nil {
 		return err
 	}
 	for _, u := range empty {

@@ -133,7 +133,8 @@ func (a *actor) agentFields(live *unstructured.Unstructured) (map[string]any, er
 		return nil, err
 	}
 	fields, _ := patch["spec"].(map[string]any)
-	if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" && fields["installation_disk_id"] != nil {
+	if path, _, _ := unstructured.NestedString(live.Object, "spec", "installation_disk_path"); path != "" &&
+		fields["installation_disk_id"] != nil {
 		fields["installation_disk_path"] = nil // one of them only
 	}
 	if labels, said := fields["nodeLabels"].(map[string]any); said {
@@ -173,7 +174,8 @@ func (a *actor) updateMachine(ctx context.Context, agent *unstructured.Unstructu
 	if machine == nil {
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "configure the host", On: a.action.Name,
-			Err: fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name), Next: model.Advicef("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
+			Err:  fmt.Errorf("its Agent belongs to the BareMetalHost %s, which is not there", name),
+			Next: model.Advicef("kubectl get baremetalhosts -n %s", agent.GetNamespace()),
 		}
 	}
 	fields, err := a.machineFields(machine)
@@ -219,7 +221,8 @@ func (a *actor) agentOnly(ctx context.Context, agent *unstructured.Unstructured)
 
 func (a *actor) machineFields(machine *unstructured.Unstructured) (map[string]any, error) {
 	host, fields := a.host(), map[string]any{}
-	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields, a.action.Settings); err != nil {
+	if err := hubobjects.MachineTable(hubobjects.SecretsOf(a.desired.Spec, host, a.Namespace.Name)).Write(fields,
+		a.action.Settings); err != nil {
 		return nil, err
 	}
 	if value, said := a.action.Settings[model.SettingLabels]; said {

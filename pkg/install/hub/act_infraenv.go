@@ -124,7 +124,8 @@ func (a *actor) updateInfraEnv(ctx context.Context) error {
 	want := made.InfraEnvs[0]
 	live := a.Namespace.Store(kube.InfraEnvs).Get(want.Name)
 	if live == nil {
-		return &model.Fault{Code: model.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true, Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
+		return &model.Fault{Code: model.CodeNotFound, Op: "update InfraEnv", On: kube.ID(a.Namespace.Name, want.Name), Permanent: true,
+			Err: errors.New("the hub has none of that name"), Next: "{get infraenvs}"}
 	}
 	if err := a.CheckOwner(kube.InfraEnvs, live); err != nil {
 		return err
@@ -197,7 +198,8 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 func (a *actor) networks(ctx context.Context, want render.InfraEnv) error {
 	c := a.desired.Spec
 	others := func(config string) bool {
-		return c.OnlyAdds() && !slices.ContainsFunc(c.Spec.Hosts, func(h spec.Host) bool { return hubobjects.NMStateConfigName(c, h.Name) == config })
+		return c.OnlyAdds() && !slices.ContainsFunc(c.Spec.Hosts,
+			func(h spec.Host) bool { return hubobjects.NMStateConfigName(c, h.Name) == config })
 	}
 	if err := a.ApplyAll(ctx, want.NMStateConfigs); err != nil {
 		return err

@@ -54,7 +54,8 @@ func (p *Plane) deleter(
 		return nil, "", err
 	}
 	return &teardown.Deleter{
-		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report, Found: options.Found, ImageSetNames: hubobjects.ImageSetNames,
+		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name}, Report: options.Report, Found: options.Found,
+		ImageSetNames: hubobjects.ImageSetNames,
 	}, name, nil
 }
 
@@ -104,7 +105,8 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (model.ClusterRef,
 		same = append(same, model.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
 	slices.SortFunc(same, func(a, b model.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return serviceplane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
+	return serviceplane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same,
+		func(c model.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 
 // labelled records the namespaces in which objects of a kind carry a cluster's label. If the user may not list them,
@@ -162,7 +164,8 @@ func (p *Plane) DeleteInfraEnv(ctx context.Context, infraEnvID string, options i
 		if agent.GetLabels()[hubapi.LabelAgentInfraEnv] == name {
 			return &model.Fault{
 				Code: model.CodeFailure, Op: "delete InfraEnv", On: infraEnvID, Permanent: true,
-				Err: fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()), Next: model.Command("delete host", agent.GetName()),
+				Err:  fmt.Errorf("its hosts would go with it, and there are some: %s", agent.GetName()),
+				Next: model.Command("delete host", agent.GetName()),
 			}
 		}
 	}

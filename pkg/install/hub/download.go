@@ -29,7 +29,8 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	fail := func(status int, err error) (*http.Response, error) {
 		return nil, &model.Fault{
 			Code: model.CodeFailure, Op: op, On: on, Status: status, Err: err,
-			Permanent: status >= 400 && !kube.Temporary(int32(status)), Next: model.Advicef("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
+			Permanent: status >= 400 && !kube.Temporary(int32(status)),
+			Next:      model.Advicef("check that %s can be reached from here, and run the same command again", hostOfURL(address)),
 		}
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -55,7 +56,8 @@ func (p *Plane) get(ctx context.Context, op, on, address string, header http.Hea
 	if json.Unmarshal(text, &shape) != nil {
 		shape.Reason = http.StatusText(response.StatusCode)
 	}
-	return fail(response.StatusCode, fmt.Errorf("%s (%d)", kube.Shorten(redact.Text(cmp.Or(shape.Reason, shape.Message, http.StatusText(response.StatusCode)))), response.StatusCode))
+	return fail(response.StatusCode, fmt.Errorf("%s (%d)", kube.Shorten(redact.Text(cmp.Or(shape.Reason, shape.Message,
+		http.StatusText(response.StatusCode)))), response.StatusCode))
 }
 
 func hostOfURL(address string) string {
@@ -90,7 +92,8 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 		err = fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	if err != nil {
-		return &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: errors.New(kube.Shorten(redact.Error(err))), Next: "run the same command again"}
+		return &model.Fault{Code: model.CodeFailure, Op: op, On: on, Err: errors.New(kube.Shorten(redact.Error(err))),
+			Next: "run the same command again"}
 	}
 	return nil
 }
@@ -98,7 +101,8 @@ func (p *Plane) download(ctx context.Context, op, on, address string, out io.Wri
 // notYet is the fault for what the service has not written or made yet.
 func notYet(op, on, why string) *model.Fault {
 	return &model.Fault{
-		Code: model.CodeNotFound, Op: op, On: on, Status: http.StatusNotFound, Err: errors.New(why), Next: "run the same command again in a while",
+		Code: model.CodeNotFound, Op: op, On: on, Status: http.StatusNotFound, Err: errors.New(why),
+		Next: "run the same command again in a while",
 	}
 }
 
@@ -168,7 +172,8 @@ func (p *Plane) DownloadInfraEnvFile(ctx context.Context, infraEnvID, file strin
 	if address == "" {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "download " + file + " of InfraEnv", On: infraEnvID, Status: http.StatusNotFound,
-			Err: errors.New("the InfraEnv names no address for it"), Next: "use discovery.ign, ipxe-script or static-network-config, once the image is made",
+			Err:  errors.New("the InfraEnv names no address for it"),
+			Next: "use discovery.ign, ipxe-script or static-network-config, once the image is made",
 		}
 	}
 	return p.download(ctx, "download "+file+" of InfraEnv", infraEnvID, address, out, largestFile)
@@ -196,7 +201,8 @@ func (p *Plane) DownloadISOURL(ctx context.Context, infraEnvID string) (address 
 	}
 	image := imageOf(env)
 	if image.State != model.ImageReady {
-		return "", time.Time{}, notYet("get image URL of InfraEnv", infraEnvID, "there is no image yet: "+cmp.Or(image.Info, "the service is making it"))
+		return "", time.Time{}, notYet("get image URL of InfraEnv", infraEnvID,
+			"there is no image yet: "+cmp.Or(image.Info, "the service is making it"))
 	}
 	return image.URL, image.Expires, nil
 }
@@ -215,7 +221,8 @@ func (p *Plane) OpenISO(ctx context.Context, address string, offset int64) (imag
 	switch {
 	case offset > 0 && response.StatusCode != http.StatusPartialContent:
 		_ = response.Body.Close() // nothing was read of it
-		return nil, 0, &model.Fault{Code: model.CodeFailure, Op: "download image from", On: hostOfURL(address), Status: response.StatusCode, Permanent: true, Err: errors.New("the server does not go on in the middle of a file"), Next: "begin anew"}
+		return nil, 0, &model.Fault{Code: model.CodeFailure, Op: "download image from", On: hostOfURL(address), Status: response.StatusCode,
+			Permanent: true, Err: errors.New("the server does not go on in the middle of a file"), Next: "begin anew"}
 	case response.ContentLength < 0:
 		return response.Body, -1, nil
 	}
@@ -314,7 +321,8 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 			secret = metadata.AdminPasswordSecretRef.Name
 		}
 	default:
-		return nil, &model.Fault{Code: model.CodeUsage, Op: "read credential", On: name, Permanent: true, Err: errors.New("there is none of that name"), Next: "use kubeconfig, kubeconfig-noingress or kubeadmin-password"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "read credential", On: name, Permanent: true,
+			Err: errors.New("there is none of that name"), Next: "use kubeconfig, kubeconfig-noingress or kubeadmin-password"}
 	}
 	if key == hubapi.KeyKubeconfig && metadata != nil && metadata.AdminKubeconfigSecretRef.Name != "" {
 		secret = metadata.AdminKubeconfigSecretRef.Name
@@ -324,7 +332,8 @@ func (p *Plane) Credential(ctx context.Context, clusterID, name string) ([]byte,
 	case apierrors.IsNotFound(err):
 		return missing(fmt.Sprintf("the service has not written the Secret %s yet", secret))
 	case err != nil:
-		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: deployment.Namespace, Name: secret}, err)
+		return nil, p.api.Fault(kube.Attempt{Op: "read Secret", Verb: "get", Kind: kube.Secrets, Namespace: deployment.Namespace, Name: secret},
+			err)
 	case len(bytes.TrimSpace(data)) == 0:
 		return missing(fmt.Sprintf("the Secret %s is empty", secret))
 	}
@@ -343,7 +352,8 @@ func (p *Plane) pair(ctx context.Context, clusterID string) (*hive.ClusterDeploy
 	}
 	made := at.InstallOf(u)
 	if made == nil {
-		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID, model.Advicef("kubectl get agentclusterinstalls -n %s", namespace))
+		return nil, nil, kube.NotFound("AgentClusterInstall of cluster", clusterID,
+			model.Advicef("kubectl get agentclusterinstalls -n %s", namespace))
 	}
 	deployment, err := kube.Read[hive.ClusterDeployment](u)
 	if err != nil {

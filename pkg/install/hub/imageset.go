@@ -52,7 +52,8 @@ func recordOf(u *unstructured.Unstructured) imageSetRecord {
 
 func archIn(text string) spec.Arch {
 	for word, arch := range map[string]spec.Arch{
-		"-x86_64": spec.X86, "-x86-64": spec.X86, "-aarch64": spec.ARM, "-arm64": spec.ARM, "-ppc64le": spec.Power, "-s390x": spec.Z, "-multi": spec.Multi,
+		"-x86_64": spec.X86, "-x86-64": spec.X86, "-aarch64": spec.ARM, "-arm64": spec.ARM, "-ppc64le": spec.Power, "-s390x": spec.Z,
+		"-multi": spec.Multi,
 	} {
 		if strings.Contains(text, word) {
 			return arch
@@ -141,7 +142,8 @@ func (p *Plane) chooseImageSet(ctx context.Context, c *spec.Cluster) (string, er
 	}
 	if len(fitting) > 0 {
 		return slices.MaxFunc(fitting, func(a, b imageSetRecord) int {
-			return cmp.Or(cmp.Compare(min(2, a.suits(o)), min(2, b.suits(o))), compareVersions(a.version, b.version), cmp.Compare(a.suits(o), b.suits(o)), strings.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(min(2, a.suits(o)), min(2, b.suits(o))), compareVersions(a.version, b.version),
+				cmp.Compare(a.suits(o), b.suits(o)), strings.Compare(a.name, b.name))
 		}).name, nil
 	}
 	slices.Sort(names)

@@ -120,7 +120,8 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 	namespaces := []string{p.api.Namespace}
 	for _, list := range read.found {
 		for _, u := range list {
-			if from, _, _ := unstructured.NestedString(u.Object, "status", "agentRef", "namespace"); from != "" && p.api.Namespace != "" && !slices.Contains(namespaces, from) {
+			if from, _, _ := unstructured.NestedString(u.Object, "status", "agentRef", "namespace"); from != "" && p.api.Namespace != "" &&
+				!slices.Contains(namespaces, from) {
 				namespaces = append(namespaces, from)
 			}
 		}
@@ -140,7 +141,8 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 				if err != nil {
 					return nil, err
 				}
-				hosts = append(hosts, machines.Host{Host: host, Namespace: u.GetNamespace(), AgentMachine: agentMachineOf(u), BareMetalHost: bareMetalHostOf(u)})
+				hosts = append(hosts, machines.Host{Host: host, Namespace: u.GetNamespace(), AgentMachine: agentMachineOf(u),
+					BareMetalHost: bareMetalHostOf(u)})
 			}
 		}
 	}

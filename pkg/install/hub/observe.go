@@ -151,7 +151,8 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) model.ClusterRef {
 	return ref
 }
 
-func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query model.Query, observed *model.Observed) error {
+func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query model.Query,
+	observed *model.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
 		if u != nil && u.GetDeletionTimestamp() != nil {
@@ -198,7 +199,8 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their namespaces.
-func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref model.ClusterRef, wanted string, memory *clusterMemory) ([]model.InfraEnv, []infraEnvAt, error) {
+func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref model.ClusterRef, wanted string,
+	memory *clusterMemory) ([]model.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
 		other, err := p.watchHosts(ctx, namespace)
@@ -268,7 +270,8 @@ func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []s
 // hostsOf reads the Agents of some InfraEnvs, and those that are reserved. Agents that are bound to the cluster or to
 // none are its hosts; the rest is recorded as elsewhere. Agents that are bound to the cluster in its own namespace are
 // its hosts, no matter which pool they came from.
-func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory, observed *model.Observed) error {
+func hostsOf(at *kube.Namespace, pools []infraEnvAt, reserved []reservedAgent, clusterID string, memory *clusterMemory,
+	observed *model.Observed) error {
 	seen, read := map[string]bool{}, memory.hosts.round()
 	add := func(at *kube.Namespace, u *unstructured.Unstructured, text string) error {
 		if u == nil || u.GetDeletionTimestamp() != nil || seen[u.GetName()] {

@@ -23,7 +23,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory, observed *model.Observed) (*model.Cluster, error) {
+func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, made *unstructured.Unstructured, memory *clusterMemory,
+	observed *model.Observed) (*model.Cluster, error) {
 	cd, err := kube.Read[hive.ClusterDeployment](deployment)
 	if err != nil {
 		return nil, err
@@ -43,14 +44,16 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 	setSingleNodeStages(aci, observed.Hosts)
 	status := &aci.Status
 	cluster := &model.Cluster{
-		State:       stateOf(aci, kube.Installed(cd)),
-		StatusInfo:  redact.Text(kube.DebugOf(aci).StateInfo),
-		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed, hubapi.ConditionStopped, hubapi.ConditionValidated),
-		Settings:    settings,
-		Manifests:   manifestsOf(at, aci),
-		ImageOnly:   []model.Setting{model.SettingExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
-		Lasting:     []model.Setting{model.SettingProxy, model.SettingExtraNTP, model.SettingNTP},
-		Changeable:  []model.Setting{model.SettingControlPlane, model.SettingArbiters}, // provisionRequirements, which freezes when the install starts
+		State:      stateOf(aci, kube.Installed(cd)),
+		StatusInfo: redact.Text(kube.DebugOf(aci).StateInfo),
+		StatusSince: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionCompleted, hubapi.ConditionFailed,
+			hubapi.ConditionStopped, hubapi.ConditionValidated),
+		Settings:  settings,
+		Manifests: manifestsOf(at, aci),
+		ImageOnly: []model.Setting{model.SettingExtraNTP}, // an AgentClusterInstall has no additionalNTPSources
+		Lasting:   []model.Setting{model.SettingProxy, model.SettingExtraNTP, model.SettingNTP},
+		// provisionRequirements, which freezes when the install starts
+		Changeable:  []model.Setting{model.SettingControlPlane, model.SettingArbiters},
 		Validations: validationsOf(status.ValidationsInfo),
 		Preparation: preparationOf(status.Conditions),
 		Hold:        holdOwner(deployment, made, aci.Spec.HoldInstallation),
@@ -61,7 +64,8 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 		NoReset:       true,
 		PassesOn:      true, // an Agent shows no generation that was taken
 	}
-	for _, metadata := range []*hive.ClusterMetadata{aci.Spec.ClusterMetadata, cd.Spec.ClusterMetadata} { // the second is Hive's copy, or an importer's
+	// the second is Hive's copy, or an importer's
+	for _, metadata := range []*hive.ClusterMetadata{aci.Spec.ClusterMetadata, cd.Spec.ClusterMetadata} {
 		if metadata != nil {
 			cluster.OpenShiftID = cmp.Or(cluster.OpenShiftID, metadata.ClusterID)
 		}
@@ -93,7 +97,8 @@ func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, 
 		cluster.StatusInfo = cmp.Or(cluster.StatusInfo, text)
 	}
 	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h model.Host) bool {
-		return h.ClusterID == id && slices.ContainsFunc(h.Validations, func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
+		return h.ClusterID == id && slices.ContainsFunc(h.Validations,
+			func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
 	})
 	switch cluster.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterReady:
@@ -127,7 +132,8 @@ func (p *Plane) unattendedSince(at *kube.Namespace, made *unstructured.Unstructu
 
 func setInstallTimes(cluster *model.Cluster, cd *hive.ClusterDeployment, aci *hive.AgentClusterInstall) {
 	conditions := aci.Status.Conditions
-	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling && !find(conditions, hubapi.ConditionCompleted).isTrue() {
+	if c := find(conditions, hubapi.ConditionRequirementsMet); c.Reason == hubapi.ReasonClusterInstalling &&
+		!find(conditions, hubapi.ConditionCompleted).isTrue() {
 		cluster.InstallStarted = c.since()
 	} else {
 		cluster.InstallStarted = moment(cd.Status.InstallStartedTimestamp)
@@ -185,7 +191,8 @@ func holdOwner(deployment, made *unstructured.Unstructured, held bool) string {
 func unholdAdvice(deployment, made *unstructured.Unstructured) model.Advice {
 	if deployment.GetAnnotations()[hubapi.AnnotationReconcilePause] == "true" {
 		return model.Advicef("have them take the annotation %s off ClusterDeployment %s, or: kubectl annotate clusterdeployment -n %s %s %[1]s-",
-			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(), deployment.GetName())
+			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(),
+			deployment.GetName())
 	}
 	return model.Advicef("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
 		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
@@ -291,7 +298,8 @@ func setSingleNodeStages(made *hive.AgentClusterInstall, hosts []model.Host) {
 
 // clusterSettings are what an AgentClusterInstall and what it refers to hold. Fields that a webhook or a controller
 // fills in are among them, too: only what the file says is compared.
-func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord, memory *clusterMemory) (model.Settings, error) {
+func (p *Plane) clusterSettings(ctx context.Context, live *unstructured.Unstructured, wire *hive.AgentClusterInstall, image imageSetRecord,
+	memory *clusterMemory) (model.Settings, error) {
 	s := hubobjects.InstallTable().Settings(live.Object)
 	text(s, model.SettingVersion, image.version)
 	text(s, model.SettingReleaseImage, image.release)

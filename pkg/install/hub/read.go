@@ -49,14 +49,17 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 	status := &wire.Status
 	host := model.Host{
 		ID: u.GetName(), InfraEnvID: kube.InfraEnvOf(u), ClusterID: kube.BoundTo(u), Day2: status.Kind == agentinstall.AgentKindAdded,
-		State: statuses.Host(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"), StatusInfo: redact.Text(status.DebugInfo.StateInfo),
-		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound, hubapi.ConditionConnected, hubapi.ConditionValidated),
-		Role:  statuses.Role(wire.Spec.Role), Suggested: statuses.Role(status.Role), Bootstrap: status.Bootstrap,
+		State: statuses.Host(status.DebugInfo.State), Status: cmp.Or(status.DebugInfo.State, "discovering"),
+		StatusInfo: redact.Text(status.DebugInfo.StateInfo),
+		Since: latest(status.Conditions, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled, hubapi.ConditionBound,
+			hubapi.ConditionConnected, hubapi.ConditionValidated),
+		Role: statuses.Role(wire.Spec.Role), Suggested: statuses.Role(status.Role), Bootstrap: status.Bootstrap,
 		Deleting: u.GetDeletionTimestamp() != nil, Registered: u.GetCreationTimestamp().Time, Validations: validationsOf(status.ValidationsInfo),
 		Disk: cmp.Or(wire.Spec.InstallationDiskID, status.InstallationDiskID),
 		Progress: model.HostProgress{
-			Stage: stageOf(u, status), Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage), Stages: status.Progress.ProgressStages,
-			Since: moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
+			Stage: stageOf(u, status), Info: status.Progress.ProgressInfo, Percent: int(status.Progress.InstallationPercentage),
+			Stages: status.Progress.ProgressStages,
+			Since:  moment(status.Progress.StageStartTime), Updated: moment(status.Progress.StageUpdateTime),
 		},
 	}
 	if status.Progress.CurrentStage == "Rebooting" { // and it is dated
@@ -156,7 +159,8 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) model.Inventory 
 	out := model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
-		BMC: serviceplane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count), Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
+		BMC: serviceplane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count),
+		Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]model.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]model.Disk, 0, len(wire.Disks)),
 	}
@@ -252,7 +256,8 @@ func selectedBy(infraEnv *unstructured.Unstructured, configs []*unstructured.Uns
 
 func imageOf(wire *agentinstall.InfraEnv) model.Image {
 	c := find(wire.Status.Conditions, hubapi.ConditionImageCreated)
-	image := model.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType, Expires: expiry(wire.Status.ISODownloadURL)}
+	image := model.Image{State: model.ImagePending, URL: wire.Status.ISODownloadURL, Type: wire.Spec.ImageType,
+		Expires: expiry(wire.Status.ISODownloadURL)}
 	switch {
 	case c.isTrue() && wire.Status.ISODownloadURL != "":
 		image.State = model.ImageReady

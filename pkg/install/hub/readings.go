@@ -74,7 +74,8 @@ func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Uns
 }
 
 // readInfraEnv is infraEnvOf with its NMStateConfigs among those of a namespace.
-func readInfraEnv(envs *round[model.InfraEnv], u *unstructured.Unstructured, configs []*unstructured.Unstructured, cluster string) (model.InfraEnv, error) {
+func readInfraEnv(envs *round[model.InfraEnv], u *unstructured.Unstructured, configs []*unstructured.Unstructured,
+	cluster string) (model.InfraEnv, error) {
 	own := selectedBy(u, configs)
 	version := u.GetResourceVersion()
 	for _, config := range own {

@@ -197,7 +197,8 @@ func (c *clusterMemory) update(o *model.Observed) {
 			}
 		}
 	}
-	if c.state == model.ClusterPreparing && beforeInstall(now.State) && !slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
+	if c.state == model.ClusterPreparing && beforeInstall(now.State) &&
+		!slices.ContainsFunc(now.Preparation.FailedAt, func(at time.Time) bool { return o.At.Sub(at) < time.Minute }) {
 		c.failed = append(c.failed, o.At) // the condition is about files, and names no hosts
 	}
 	for i := range o.Hosts {

@@ -32,22 +32,26 @@ func notOnHub(op, on, why string, next model.Advice) *model.Fault {
 
 // CancelInstall is refused: a hub has no word for it.
 func (p *Plane) CancelInstall(_ context.Context, clusterID string) error {
-	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects", model.Command("delete cluster", clusterID))
+	return notOnHub("cancel installation of", clusterID, "on a hub an installation that runs ends only with the cluster's objects",
+		model.Command("delete cluster", clusterID))
 }
 
 // ResetInstall is refused: a hub has no word for it.
 func (p *Plane) ResetInstall(_ context.Context, clusterID string) error {
-	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew", model.Command("delete cluster", clusterID)+", boot its hosts from the new discovery image, and create it again")
+	return notOnHub("reset cluster", clusterID, "on a hub a cluster is not taken back to before its installation, but made anew",
+		model.Command("delete cluster", clusterID)+", boot its hosts from the new discovery image, and create it again")
 }
 
 // DownloadIgnition is refused: a hub hands out no files of the installation.
 func (p *Plane) DownloadIgnition(_ context.Context, clusterID, file string, _ io.Writer) error {
-	return notOnHub("download "+file+" of cluster", clusterID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+	return notOnHub("download "+file+" of cluster", clusterID, "a hub hands out no files of the installation",
+		"ask the REST service behind the hub (--backend rest --service-url URL)")
 }
 
 // HostIgnition is refused: a hub hands out no files of the installation.
 func (p *Plane) HostIgnition(_ context.Context, _, hostID string) (string, error) {
-	return "", notOnHub("read Ignition of host", hostID, "a hub hands out no files of the installation", "ask the REST service behind the hub (--backend rest --service-url URL)")
+	return "", notOnHub("read Ignition of host", hostID, "a hub hands out no files of the installation",
+		"ask the REST service behind the hub (--backend rest --service-url URL)")
 }
 
 // DownloadManifest writes one of the extra manifests in our ConfigMaps to out.
@@ -121,7 +125,8 @@ func (p *Plane) eventsURL(ctx context.Context, filter install.EventFilter) (addr
 		}
 		return kube.DebugOf(made).EventsURL, filter.ClusterID, nil
 	}
-	return "", "", notOnHub("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all", "name one of them")
+	return "", "", notOnHub("read", "events", "a hub has the events of a cluster, an InfraEnv or a host, and no list of all",
+		"name one of them")
 }
 
 func (p *Plane) infraEnvOfHost(ctx context.Context, hostID string) (string, error) {
@@ -160,7 +165,8 @@ func readEvents(response *http.Response, on string) (install.EventPage, error) {
 		err = json.Unmarshal(data, &wire)
 	}
 	if err != nil {
-		return page, &model.Fault{Code: model.CodeFailure, Op: "read events of", On: on, Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
+		return page, &model.Fault{Code: model.CodeFailure, Op: "read events of", On: on,
+			Err: errors.New("the answer broke off or is not what the service sends"), Next: "run the same command again in a while"}
 	}
 	for _, e := range wire {
 		page.Events = append(page.Events, install.ServiceEvent{
@@ -322,13 +328,15 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 			same = append(same, env)
 		}
 	}
-	return serviceplane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
+	return serviceplane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same,
+		func(e model.InfraEnv) string { return e.ID })
 }
 
 // Manifests lists the manifests in our ConfigMaps. A hub does not show the service's own manifests.
 func (p *Plane) Manifests(ctx context.Context, clusterID string, system bool) ([]install.Manifest, error) {
 	if system {
-		return nil, notOnHub("list the service's own manifests of", clusterID, "a hub does not show them", "leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")
+		return nil, notOnHub("list the service's own manifests of", clusterID, "a hub does not show them",
+			"leave --system out, or ask the REST service behind the hub (--backend rest --service-url URL)")
 	}
 	at, made, err := p.manifestsAt(ctx, clusterID)
 	if err != nil {

@@ -118,7 +118,8 @@ func (i insertBody) body(image string, patch bool) map[string]any {
 // notUnderstood reports whether a BMC refused how it was asked, not what.
 func notUnderstood(err error) bool {
 	var status *common.Error
-	return errors.As(err, &status) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented}, status.HTTPReturnedStatusCode)
+	return errors.As(err, &status) && slices.Contains([]int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusNotImplemented},
+		status.HTTPReturnedStatusCode)
 }
 
 // refused is an image that the BMC did not take: most read it at once, and say
@@ -135,7 +136,8 @@ func (s *opened) refused(err error) error {
 	switch {
 	case errors.As(err, &failed):
 		said = failed.said
-	case !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized || status.HTTPReturnedStatusCode == http.StatusServiceUnavailable:
+	case !errors.As(err, &status) || status.HTTPReturnedStatusCode == http.StatusUnauthorized ||
+		status.HTTPReturnedStatusCode == http.StatusServiceUnavailable:
 		return s.explain(err)
 	default:
 		said = s.saidBy(status)
@@ -144,7 +146,8 @@ func (s *opened) refused(err error) error {
 	if u, err := url.Parse(s.ownURL); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
-	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(said)), cause: causeOf(said)}
+	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(said)),
+		cause: causeOf(said)}
 }
 
 func (s *opened) eject() error {

@@ -154,7 +154,8 @@ func (c *connection) openSession(ctx context.Context, path string) (opened, full
 	if err := ctx.Err(); err != nil {
 		return false, false, err
 	}
-	status, header, answer, err := c.send(context.WithoutCancel(ctx), http.MethodPost, path, map[string]string{"UserName": c.user, "Password": c.password})
+	status, header, answer, err := c.send(context.WithoutCancel(ctx), http.MethodPost, path,
+		map[string]string{"UserName": c.user, "Password": c.password})
 	if err != nil {
 		return false, false, err
 	}
@@ -301,7 +302,8 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := w.connection
 	bmc, err := url.Parse(c.endpoint)
 	if origin := originOf(request.URL); err != nil || origin != originOf(bmc) {
-		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin + ", where its user and password do not belong: give that as bmc.address if it is the BMC"}
+		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin +
+			", where its user and password do not belong: give that as bmc.address if it is the BMC"}
 	}
 	ctx, cancel := request.Context(), context.CancelFunc(func() {})
 	if !c.patient {

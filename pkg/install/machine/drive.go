@@ -160,7 +160,8 @@ func (c *connection) readDrive(at string) (*drive, error) {
 
 func missing(err error) bool {
 	var status *common.Error
-	return errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusNotFound || status.HTTPReturnedStatusCode == http.StatusMethodNotAllowed)
+	return errors.As(err, &status) && (status.HTTPReturnedStatusCode == http.StatusNotFound ||
+		status.HTTPReturnedStatusCode == http.StatusMethodNotAllowed)
 }
 
 // isoConfig is the virtual CD drive of Supermicro's boards of the X10 and X11

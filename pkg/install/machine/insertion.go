@@ -132,7 +132,8 @@ func (p *Plane) lose(ctx context.Context, stop context.CancelCauseFunc, host str
 		}
 		switch {
 		case fetched && now.Sub(sent) >= sentWithin:
-			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s", sentWithin)})
+			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s",
+				sentWithin)})
 		case !fetched && now.Sub(began) >= insertWithin:
 			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
 		}

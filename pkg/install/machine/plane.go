@@ -106,7 +106,8 @@ func (p *Plane) Close() {
 
 // Observe looks at the machines of the named hosts, several at once. Its error
 // is only ever that of a context that ended.
-func (p *Plane) Observe(ctx context.Context, desired *model.Desired, _ *model.Observed, ask []string) (map[string]model.MachineState, error) {
+func (p *Plane) Observe(ctx context.Context, desired *model.Desired, _ *model.Observed,
+	ask []string) (map[string]model.MachineState, error) {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex

@@ -73,7 +73,8 @@ func (c *connection) systemPath(id string) (string, error) {
 	case len(names) == 0:
 		return "", &trouble{kind: model.TroubleOther, text: "its BMC has no system"}
 	case id == "":
-		return "", &trouble{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " + strings.Join(names, ", ")}
+		return "", &trouble{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " +
+			strings.Join(names, ", ")}
 	}
 	return "", &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
 }
@@ -140,10 +141,13 @@ var ( // the bodies, by what is in them
 // from what OpenStack's sushy and Ironic had to learn of them.
 func vendors() []vendor {
 	return []vendor{
-		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"}, bodies: []insertBody{stated, plain, protocol}},
+		{name: "iDRAC", marks: []string{"dell"}, drives: []string{"CD", "1"}, targets: []string{"Cd", "VCD-DVD"},
+			bodies: []insertBody{stated, plain, protocol}},
 		{name: "iLO", marks: []string{"hpe", "hewlett"}, drives: []string{"2"}, targets: []string{"Cd"}, bodies: []insertBody{plain, stated}},
-		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"}, bodies: []insertBody{stated, protocol, plain}},
-		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"}, bodies: []insertBody{protocol, stated, plain, bare}, isoConfig: true},
+		{name: "XCC", marks: []string{"lenovo"}, drives: []string{"EXT"}, never: []string{"RDOC", "Remote"}, targets: []string{"Cd"},
+			bodies: []insertBody{stated, protocol, plain}},
+		{name: "Supermicro", marks: []string{"supermicro", "super micro"}, drives: []string{"CD"}, targets: []string{"UsbCd", "Cd"},
+			bodies: []insertBody{protocol, stated, plain, bare}, isoConfig: true},
 	}
 }
 
@@ -155,7 +159,8 @@ func vendorOf(said ...string) vendor {
 		}
 	}
 	// Everybody else, sushy-style emulators among them.
-	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"}, bodies: []insertBody{stated, protocol, plain}}
+	return vendor{name: "standard", drives: []string{"Cd", "CD", "DVD"}, targets: []string{"Cd", "UsbCd"},
+		bodies: []insertBody{stated, protocol, plain}}
 }
 
 // rank says how good a drive is by its id: smaller is better, below zero never.

@@ -50,7 +50,8 @@ func (t *task) ended() bool {
 // failed reports whether a Task came to nothing. There are BMCs that call an exception a mere warning, so that the
 // state decides before the status.
 func (t *task) failed() bool {
-	return slices.Contains([]string{"Exception", "Killed", "Cancelled", "Interrupted"}, t.State) || t.State == "Completed" && t.Status == "Critical"
+	return slices.Contains([]string{"Exception", "Killed", "Cancelled", "Interrupted"}, t.State) || t.State == "Completed" &&
+		t.Status == "Critical"
 }
 
 // taskFailed is a Task that came to nothing.

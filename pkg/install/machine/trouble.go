@@ -144,13 +144,17 @@ func causeOf(said string) cause {
 func (c cause) remedy(host string) model.Advice {
 	switch c {
 	case causeLicence:
-		return model.Advice("give the BMC of " + host + " a licence with virtual media, or boot " + host + " from the discovery image by hand ({create images})")
+		return model.Advice("give the BMC of " + host + " a licence with virtual media, or boot " + host +
+			" from the discovery image by hand ({create images})")
 	case causeCertificate:
-		return model.Advice("have the BMC of " + host + " trust the certificate of that address, or give an address with http:// with --media-url")
+		return model.Advice("have the BMC of " + host +
+			" trust the certificate of that address, or give an address with http:// with --media-url")
 	case causeName:
-		return model.Advice("the BMC of " + host + " does not know the name in that address: give an IP address with --media-url, or set the name servers of the BMC")
+		return model.Advice("the BMC of " + host +
+			" does not know the name in that address: give an IP address with --media-url, or set the name servers of the BMC")
 	case causeTLS:
-		return model.Advice("the BMC of " + host + " does not take this kind of address: give one with http://, or with https://, with --media-url")
+		return model.Advice("the BMC of " + host +
+			" does not take this kind of address: give one with http://, or with https://, with --media-url")
 	}
 	return model.Advice("check that the BMC of " + host + " reaches that address, or give another one with --media-url")
 }

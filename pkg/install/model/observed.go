@@ -108,7 +108,8 @@ func (o *Observed) HostByID(id string) *Host {
 // Query is how a service is asked for the cluster that is desired.
 func (d *Desired) Query() Query {
 	query := Query{
-		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run, FormerRun: d.Options.FormerRun, Exact: d.Options.Exact,
+		Name: d.Spec.Metadata.Name, BaseDomain: d.Spec.Spec.BaseDomain, Adopt: d.Options.Adopt, Run: d.Options.Run,
+		FormerRun: d.Options.FormerRun, Exact: d.Options.Exact,
 		InfraEnv: d.Spec.Spec.InfraEnv.Ref, Ignored: d.Spec.Spec.IgnoreValidations.Cluster != nil || d.Spec.Spec.IgnoreValidations.Hosts != nil,
 		Overridden: slices.Sorted(maps.Keys(d.Spec.Spec.Overrides.InfraEnv)),
 	}

@@ -20,12 +20,13 @@ type Setting string
 const (
 	// Settings of a cluster; those marked (image) are settings of an InfraEnv as
 	// well, where a change makes a new image.
-	SettingVersion                 Setting = "spec.openshift.version"       // string (image)
-	SettingReleaseImage            Setting = "spec.openshift.releaseImage"  // string
-	SettingArch                    Setting = "spec.openshift.arch"          // string (image)
-	SettingControlPlane            Setting = "spec.topology.controlPlane"   // int
-	SettingWorkers                 Setting = "spec.topology.workers"        // int, of StartInstall only
-	SettingArbiters                Setting = "spec.topology.arbiters"       // int, of StartInstall, and of clusters where Cluster.Changeable has it
+	SettingVersion      Setting = "spec.openshift.version"      // string (image)
+	SettingReleaseImage Setting = "spec.openshift.releaseImage" // string
+	SettingArch         Setting = "spec.openshift.arch"         // string (image)
+	SettingControlPlane Setting = "spec.topology.controlPlane"  // int
+	SettingWorkers      Setting = "spec.topology.workers"       // int, of StartInstall only
+	// int, of StartInstall, and of clusters where Cluster.Changeable has it
+	SettingArbiters                Setting = "spec.topology.arbiters"
 	SettingSSHKeys                 Setting = "spec.sshKeys"                 // string, one key a line (image)
 	SettingNetworkType             Setting = "spec.network.type"            // string
 	SettingMachineNetworks         Setting = "spec.network.machine"         // []string of CIDRs
@@ -45,11 +46,12 @@ const (
 	SettingOperators               Setting = "spec.operators"               // []spec.Operator, sorted
 	SettingBundles                 Setting = "spec.bundles"                 // []spec.Bundle
 	SettingInstallConfigOverrides  Setting = "spec.overrides.installConfig" // JSON document in a string
-	SettingPullSecret              Setting = "spec.pullSecret"              // the word "resend"; the secret itself is the desired cluster's (image)
-	SettingTags                    Setting = "metadata.tags"                // []string, besides oaictl's own
-	SettingIgnitionEndpoint        Setting = "spec.ignitionEndpoint"        // spec.IgnitionEndpoint
-	SettingIgnoredValidations      Setting = "spec.ignoreValidations"       // spec.IgnoreValidations
-	SettingClassifications         Setting = "spec.hub.classifications"     // []spec.Classification, sorted; of a hub only
+	// the word "resend"; the secret itself is the desired cluster's (image)
+	SettingPullSecret         Setting = "spec.pullSecret"
+	SettingTags               Setting = "metadata.tags"            // []string, besides oaictl's own
+	SettingIgnitionEndpoint   Setting = "spec.ignitionEndpoint"    // spec.IgnitionEndpoint
+	SettingIgnoredValidations Setting = "spec.ignoreValidations"   // spec.IgnoreValidations
+	SettingClassifications    Setting = "spec.hub.classifications" // []spec.Classification, sorted; of a hub only
 
 	// Settings of a host, relative to its entry in spec.hosts.
 	SettingRole      Setting = "role"       // spec.Role

@@ -75,7 +75,8 @@ func (c *connection) sendApproval(ctx context.Context, a model.Action, version s
 	if err != nil {
 		return nil, err
 	}
-	return c.Certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
+	return c.Certificates.CertificateSigningRequests().Patch(ctx, a.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "oaictl"}, "approval")
 }
 
 // updateNode gives a node labels, taints and its provider id. What else it has stays.
@@ -85,7 +86,8 @@ func (c *connection) updateNode(ctx context.Context, a model.Action) error {
 		taints   []spec.Taint
 		provider string
 	)
-	for name, into := range map[model.Setting]any{model.SettingLabels: &labels, model.SettingTaints: &taints, model.SettingProviderID: &provider} {
+	for name, into := range map[model.Setting]any{model.SettingLabels: &labels, model.SettingTaints: &taints,
+		model.SettingProviderID: &provider} {
 		if value, said := a.Settings[name]; said {
 			if err := value.Decode(into); err != nil {
 				return fmt.Errorf("update node %s: %w", a.Name, err)

@@ -75,9 +75,10 @@ type request struct {
 func connect(ctx context.Context, kubeconfig []byte, config *Config, now install.Clock) (*connection, error) {
 	c := &connection{clock: now, time: &serverTime{clock: now}, news: kubewatch.NewSignal()}
 	var err error
-	c.Client, err = workload.Connect(kubeconfig, workload.Options{Config: config.Connection, Wrap: func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, clock: now, log: config.Log, time: c.time}
-	}})
+	c.Client, err = workload.Connect(kubeconfig, workload.Options{Config: config.Connection,
+		Wrap: func(next http.RoundTripper) http.RoundTripper {
+			return &transport{next: next, clock: now, log: config.Log, time: c.time}
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,8 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	}
 	client, err := workload.Connect(kubeconfig, workload.Options{})
 	if err != nil {
-		return fail(model.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())), "give the kubeconfig of its administrator")
+		return fail(model.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())),
+			"give the kubeconfig of its administrator")
 	}
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
@@ -60,7 +61,8 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	case err != nil:
 		return fail(model.CodeFailure, err, "check that its API server can be reached from here")
 	case d.ID == "" || d.Name == "":
-		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", client.Host), "give the kubeconfig of the cluster that hosts are added to")
+		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", client.Host),
+			"give the kubeconfig of the cluster that hosts are added to")
 	}
 	return d, nil
 }

@@ -123,7 +123,8 @@ func hasLocalStorage(pod *corev1.Pod) bool {
 }
 
 // readDrain reads which pods are to leave a node, and which may not.
-func (c *connection) readDrain(ctx context.Context, node string, o model.DrainOptions, budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
+func (c *connection) readDrain(ctx context.Context, node string, o model.DrainOptions,
+	budgets []policyv1.PodDisruptionBudget) (model.NodeDrain, error) {
 	out := model.NodeDrain{Node: node}
 	launchers, err := c.Core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node, LabelSelector: labelLauncher})
 	if err != nil {

@@ -108,7 +108,8 @@ func (c *connection) reportHardware(ctx context.Context, a model.Action, observe
 	if err != nil {
 		return err
 	}
-	_, err = c.Dynamic.Resource(bareMetalHosts).Namespace(machineSpace).Patch(ctx, a.Name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"}, "status")
+	_, err = c.Dynamic.Resource(bareMetalHosts).Namespace(machineSpace).Patch(ctx, a.Name, types.MergePatchType, data,
+		metav1.PatchOptions{FieldManager: "oaictl"}, "status")
 	return c.failed("report the addresses of the BareMetalHost", a.Name, err)
 }
 

@@ -60,7 +60,8 @@ func (c *connection) readMachines(ctx context.Context, p *polls) error {
 func readMachine(u *unstructured.Unstructured) model.Machine {
 	m := model.Machine{
 		Name: u.GetName(), UID: string(u.GetUID()), Phase: textAt(u, "status", "phase"), Node: textAt(u, "status", "nodeRef", "name"),
-		MachineSet: u.GetLabels()[labelMachineSet], ControlPlane: u.GetLabels()[labelMachineRole] == "master", Deleting: u.GetDeletionTimestamp() != nil,
+		MachineSet: u.GetLabels()[labelMachineSet], ControlPlane: u.GetLabels()[labelMachineRole] == "master",
+		Deleting: u.GetDeletionTimestamp() != nil,
 	}
 	m.ToBeDeleted = u.GetAnnotations()[deleteMachine] != "" || u.GetAnnotations()[deleteMachineOld] != ""
 	m.Removes, m.Error = u.GetAnnotations()[removesNode], cmp.Or(textAt(u, "status", "errorMessage"), textAt(u, "status", "errorReason"))
@@ -87,7 +88,8 @@ func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 	replicas, _, _ := unstructured.NestedInt64(u.Object, "spec", "replicas")
 	_, follows := u.GetAnnotations()[autoscaleToHosts]
 	set := model.MachineSet{
-		Name: u.GetName(), UID: string(u.GetUID()), Version: u.GetResourceVersion(), Replicas: int(replicas), Policy: textAt(u, "spec", "deletePolicy"), FollowsHosts: follows,
+		Name: u.GetName(), UID: string(u.GetUID()), Version: u.GetResourceVersion(), Replicas: int(replicas),
+		Policy: textAt(u, "spec", "deletePolicy"), FollowsHosts: follows,
 	}
 	if uids := u.GetAnnotations()[loweredFor]; uids != "" {
 		set.Lowered = strings.Split(uids, ",")
@@ -98,7 +100,8 @@ func readMachineSet(u *unstructured.Unstructured) model.MachineSet {
 func readBareMetalHost(u *unstructured.Unstructured) model.BareMetalHost {
 	on, _, _ := unstructured.NestedBool(u.Object, "status", "poweredOn")
 	h := model.BareMetalHost{
-		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"), PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
+		Name: u.GetName(), UID: string(u.GetUID()), Removes: u.GetAnnotations()[removesNode], State: textAt(u, "status", "provisioning", "state"),
+		PoweredOn: on, Consumer: textAt(u, "spec", "consumerRef", "name"),
 		MAC: textAt(u, "spec", "bootMACAddress"), BMC: textAt(u, "spec", "bmc", "address"), Deleting: u.GetDeletionTimestamp() != nil,
 	}
 	h.External, _, _ = unstructured.NestedBool(u.Object, "spec", "externallyProvisioned")

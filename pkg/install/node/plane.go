@@ -250,5 +250,6 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, observed *model
 			return err
 		}
 	}
-	return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true, Err: errors.New("the nodes plane knows no such action")}
+	return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true,
+		Err: errors.New("the nodes plane knows no such action")}
 }

@@ -111,7 +111,8 @@ func (c *connection) readChecks(ctx context.Context, nodes []string, into *leavi
 		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 		})
-		into.routers = append(into.routers, model.Router{Controller: pod.Labels[labelRouter], Node: pod.Spec.NodeName, Ready: ready && pod.DeletionTimestamp == nil})
+		into.routers = append(into.routers, model.Router{Controller: pod.Labels[labelRouter], Node: pod.Spec.NodeName,
+			Ready: ready && pod.DeletionTimestamp == nil})
 	}
 	return nil
 }
@@ -203,7 +204,8 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 	if err != nil {
 		return err
 	}
-	_, err = c.Dynamic.Resource(kind).Namespace(machineSpace).Patch(ctx, name, types.MergePatchType, data, metav1.PatchOptions{FieldManager: "oaictl"})
+	_, err = c.Dynamic.Resource(kind).Namespace(machineSpace).Patch(ctx, name, types.MergePatchType, data,
+		metav1.PatchOptions{FieldManager: "oaictl"})
 	return c.failed(op+" the "+singular(kind), name, err)
 }
 
@@ -221,14 +223,16 @@ func (c *connection) lower(ctx context.Context, a model.Action, observed *model.
 		}
 	}
 	return c.patch(ctx, machineSets, "lower", a.Name, map[string]any{
-		"metadata": map[string]any{"uid": set.UID, "resourceVersion": set.Version, "annotations": map[string]any{loweredFor: strings.Join(uids, ",")}},
-		"spec":     map[string]any{"replicas": set.Replicas - 1},
+		"metadata": map[string]any{"uid": set.UID, "resourceVersion": set.Version,
+			"annotations": map[string]any{loweredFor: strings.Join(uids, ",")}},
+		"spec": map[string]any{"replicas": set.Replicas - 1},
 	})
 }
 
 func (c *connection) delete(ctx context.Context, kind schema.GroupVersionResource, a model.Action) error {
 	uid := types.UID(a.Target)
-	err := c.Dynamic.Resource(kind).Namespace(machineSpace).Delete(ctx, a.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+	err := c.Dynamic.Resource(kind).Namespace(machineSpace).Delete(ctx, a.Name,
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	return c.failed("delete the "+singular(kind), a.Name, gone(err))
 }
 

@@ -251,7 +251,8 @@ func (h *maker) noteHints() {
 		}
 	}
 	if len(hosts) > 0 {
-		h.Notes = append(h.Notes, "no object has the disk hints of "+strings.Join(hosts, ", ")+": oaictl reads them, and writes the disk on its Agent")
+		h.Notes = append(h.Notes, "no object has the disk hints of "+strings.Join(hosts, ", ")+
+			": oaictl reads them, and writes the disk on its Agent")
 	}
 }
 
@@ -261,16 +262,19 @@ func (h *maker) refuseCluster() {
 	if len(c.Metadata.Tags) > 1 {
 		h.Refuse("metadata.tags", fmt.Sprintf("a hub keeps one tag of a cluster, not %d", len(c.Metadata.Tags)), "keep one")
 	} else if len(c.Metadata.Tags) == 1 && len(validation.IsValidLabelValue(c.Metadata.Tags[0])) > 0 {
-		h.Refuse("metadata.tags[0]", fmt.Sprintf("a hub keeps the tag as a label, which %q cannot be", c.Metadata.Tags[0]), "use letters, digits, dashes, dots and underscores")
+		h.Refuse("metadata.tags[0]", fmt.Sprintf("a hub keeps the tag as a label, which %q cannot be", c.Metadata.Tags[0]),
+			"use letters, digits, dashes, dots and underscores")
 	}
 	if errs := validation.IsDNS1123Label(h.Namespace); len(errs) > 0 {
 		h.Refuse("metadata.name", fmt.Sprintf("%q cannot be the name of a namespace", h.Namespace), "ask for another namespace")
 	}
 	if len(s.Operators) > 0 {
-		h.Refuse("spec.operators", "a hub installs no operators with a cluster", "leave them out and subscribe to them with spec.manifests, or install through the REST service (--backend rest)")
+		h.Refuse("spec.operators", "a hub installs no operators with a cluster",
+			"leave them out and subscribe to them with spec.manifests, or install through the REST service (--backend rest)")
 	}
 	if len(s.Bundles) > 0 {
-		h.Refuse("spec.bundles", "a hub installs no bundles of operators with a cluster", "leave them out and subscribe to the operators with spec.manifests, or install through the REST service (--backend rest)")
+		h.Refuse("spec.bundles", "a hub installs no bundles of operators with a cluster",
+			"leave them out and subscribe to the operators with spec.manifests, or install through the REST service (--backend rest)")
 	}
 	if len(s.Overrides.InfraEnv) > 0 {
 		h.Refuse("spec.overrides.infraEnv", "is in the words of the REST service, which a hub does not take", byHand)
@@ -304,7 +308,8 @@ func (h *maker) refusePool() {
 	}
 	for field, said := range fields {
 		if said {
-			h.Refuse(field, "is a matter of the InfraEnv "+s.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+			h.Refuse(field, "is a matter of the InfraEnv "+s.InfraEnv.Ref+", which exists already and is not changed",
+				"leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 		}
 	}
 }
@@ -327,7 +332,8 @@ func (h *maker) refuseNetworking() {
 		}
 	case spec.BareMetal, spec.Nutanix:
 		if *managed {
-			h.Refuse("spec.network.userManaged", fmt.Sprintf("a hub takes no user-managed network with platform %s", p), "leave it out, or write platform: none")
+			h.Refuse("spec.network.userManaged", fmt.Sprintf("a hub takes no user-managed network with platform %s", p),
+				"leave it out, or write platform: none")
 		}
 	}
 	if arch := c.Spec.OpenShift.Arch; !*managed && (arch == spec.Power || arch == spec.Z) {
@@ -352,14 +358,16 @@ func (h *maker) refusePasswords() {
 func (h *maker) refusePassword(field string, proxy spec.Proxy) {
 	for name, address := range map[string]spec.ProxyURL{".http": proxy.HTTP, ".https": proxy.HTTPS} {
 		if parsed, err := url.Parse(address.Reveal()); err != nil || parsed.User != nil {
-			h.Refuse(field+name, "holds a user or a password, which the objects of a hub have in plain text", "ask for secrets, or use a proxy without a password")
+			h.Refuse(field+name, "holds a user or a password, which the objects of a hub have in plain text",
+				"ask for secrets, or use a proxy without a password")
 		}
 	}
 }
 
 func (h *maker) refuseHostFields(host *spec.Host) {
 	if len(host.Disk.Keep) > 0 {
-		h.RefuseHost(host, "disk.keep", "a hub cannot keep disks from being wiped", "detach these disks, or install through the REST service (--backend rest)")
+		h.RefuseHost(host, "disk.keep", "a hub cannot keep disks from being wiped",
+			"detach these disks, or install through the REST service (--backend rest)")
 	}
 	if host.Discovery != nil {
 		h.refuseDisconnected(h.Cluster.HostField(host, "discovery.image"), host.Discovery.Image)
@@ -368,11 +376,13 @@ func (h *maker) refuseHostFields(host *spec.Host) {
 		return
 	}
 	if host.Match.MAC == "" {
-		h.RefuseHost(host, "match.mac", "is missing: a BareMetalHost is the Agent with its MAC address", "write the MAC address of one of the machine's interfaces")
+		h.RefuseHost(host, "match.mac", "is missing: a BareMetalHost is the Agent with its MAC address",
+			"write the MAC address of one of the machine's interfaces")
 	}
 	h.refuseLongLabels(host)
 	if host.BMC.CA != nil {
-		h.RefuseHost(host, "bmc.ca", "a BareMetalHost has no place for the certificate of its BMC", "have the hub's Ironic trust it, and leave it out; or write insecure: true")
+		h.RefuseHost(host, "bmc.ca", "a BareMetalHost has no place for the certificate of its BMC",
+			"have the hub's Ironic trust it, and leave it out; or write insecure: true")
 	}
 }
 
@@ -385,7 +395,8 @@ func (h *maker) refuseLongLabels(host *spec.Host) {
 	for key := range host.BMC.Metal3.AgentLabels {
 		name := hubapi.AnnotationBMACAgentLabelPrefix + key
 		if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
-			h.RefuseHost(host, "bmc.metal3.agentLabels."+key, "is too long a key for the annotation "+name+", by which a BareMetalHost has labels of its Agent", "use a shorter key, or one with a domain: example.com/"+key)
+			h.RefuseHost(host, "bmc.metal3.agentLabels."+key, "is too long a key for the annotation "+name+
+				", by which a BareMetalHost has labels of its Agent", "use a shorter key, or one with a domain: example.com/"+key)
 		}
 	}
 }

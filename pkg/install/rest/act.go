@@ -315,7 +315,8 @@ func (p *Plane) updateProxy(ctx context.Context, action model.Action, fields map
 	}
 	var now objects.InfraEnv
 	err := p.conn.Do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(model.SettingProxy, action.Settings[model.SettingProxy], p.tables.InfraEnv.Settings(&now)[model.SettingProxy]) {
+	if err != nil || now.Proxy == nil || setting.Same(model.SettingProxy, action.Settings[model.SettingProxy],
+		p.tables.InfraEnv.Settings(&now)[model.SettingProxy]) {
 		return err
 	}
 	another := want

@@ -40,7 +40,8 @@ func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action m
 		if err := v.Decode(&args); err != nil {
 			return serviceplane.Refusal(action, err)
 		}
-		if err := p.patch(ctx, "set installer arguments of", action.Name, hostPath+"/installer-args", hostIn(action), map[string]any{"args": append([]string{}, args...)}); err != nil {
+		if err := p.patch(ctx, "set installer arguments of", action.Name, hostPath+"/installer-args", hostIn(action),
+			map[string]any{"args": append([]string{}, args...)}); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,8 @@ func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action m
 }
 
 func (p *Plane) hostFields(ctx context.Context, desired *model.Desired, action model.Action) (map[string]any, error) {
-	fields, err := p.tables.Host.Fields(without(action.Settings, model.SettingInstallerArgs, model.SettingIgnition, model.SettingFencing, model.SettingEndpointToken, model.SettingHostExtra))
+	fields, err := p.tables.Host.Fields(without(action.Settings, model.SettingInstallerArgs, model.SettingIgnition, model.SettingFencing,
+		model.SettingEndpointToken, model.SettingHostExtra))
 	if err != nil {
 		return nil, err
 	}

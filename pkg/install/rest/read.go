@@ -167,7 +167,8 @@ func (p *Plane) readCluster(ctx context.Context, w *watch) error {
 	if before != nil && before.Status != cluster.Status {
 		w.changed = w.now()
 	}
-	if back := before != nil && (before.Status != cluster.Status || !before.InstallStarted.Equal(cluster.InstallStarted)); back && attempted(cluster) {
+	if back := before != nil && (before.Status != cluster.Status || !before.InstallStarted.Equal(cluster.InstallStarted)); back &&
+		attempted(cluster) {
 		// Whether it may be installed again depends on the hosts as they are now,
 		// and on why it was not installed before.
 		w.log.due = w.log.begun

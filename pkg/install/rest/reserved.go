@@ -19,7 +19,8 @@ type reservations struct {
 func (r *reservations) of(h *model.Host) string {
 	for _, text := range r.texts {
 		pool, id, _ := strings.Cut(text, "/")
-		if strings.EqualFold(id, h.ID) && slices.ContainsFunc(r.envs, func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID && isCalled(&e, pool) }) {
+		if strings.EqualFold(id, h.ID) && slices.ContainsFunc(r.envs,
+			func(e model.InfraEnv) bool { return e.ID == h.InfraEnvID && isCalled(&e, pool) }) {
 			return text
 		}
 	}

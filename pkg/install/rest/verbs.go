@@ -94,12 +94,14 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 			same = append(same, env)
 		}
 	}
-	return serviceplane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same, func(e model.InfraEnv) string { return e.ID })
+	return serviceplane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same,
+		func(e model.InfraEnv) string { return e.ID })
 }
 
 func notFound(kind, on string, next model.Advice) *model.Fault {
 	return &model.Fault{
-		Code: model.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"), Next: next,
+		Code: model.CodeNotFound, Op: "find " + kind, On: on, Permanent: true, Err: errors.New("the service has none of that name or id"),
+		Next: next,
 	}
 }
 
@@ -142,7 +144,8 @@ func (p *Plane) ReleaseCluster(_ context.Context, clusterID string) error {
 }
 
 func notHere(op, on, why string) error {
-	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why), Next: "give --backend hub, for a cluster of a hub"}
+	return &model.Fault{Code: model.CodeUsage, Op: op, On: on, Permanent: true, Err: errors.New(why),
+		Next: "give --backend hub, for a cluster of a hub"}
 }
 
 // MayDelete refuses none: the service deletes every cluster that the user may change.

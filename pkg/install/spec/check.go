@@ -113,7 +113,8 @@ func (k *checker) pullSecret() {
 	const field = "spec.pullSecret"
 	source := &k.cluster.Spec.PullSecret
 	if source.IsZero() && !k.cluster.Present(field) {
-		k.ReportIf(!k.cluster.nodes, field, "is missing", "get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
+		k.ReportIf(!k.cluster.nodes, field, "is missing",
+			"get one from https://console.redhat.com/openshift/install/pull-secret and write pullSecret: {file: PATH}")
 		return
 	}
 	k.pullSecretContent(field, source)
@@ -124,7 +125,8 @@ func (k *checker) pullSecretContent(field string, source *Source) {
 		return // a secretRef, or reported already
 	}
 	if err := values.PullSecretError(source.Secret().Reveal()); err != nil {
-		k.Report(field, "is not a pull secret: "+err.Error(), `it is JSON of the form {"auths": {REGISTRY: {"auth": …}}}, as console.redhat.com gives it out`)
+		k.Report(field, "is not a pull secret: "+err.Error(),
+			`it is JSON of the form {"auths": {REGISTRY: {"auth": …}}}, as console.redhat.com gives it out`)
 	}
 }
 
@@ -236,8 +238,10 @@ func (k *checker) extras() {
 	k.roles("spec.hyperthreading", s.Hyperthreading)
 	k.operators()
 	k.kernelArgs("spec.discovery.kernelArgs", s.Discovery.KernelArgs)
-	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster, []string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
-	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts, []string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
+	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster,
+		[]string{"api-vips-defined", "ingress-vips-defined", "all-hosts-are-ready-to-install", "sufficient-masters-count", "pull-secret-set"})
+	k.Ignored("spec.ignoreValidations.hosts", s.IgnoreValidations.Hosts,
+		[]string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
 	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
 	for _, p := range installcfg.Check(s.Overrides.InstallConfig) {
 		k.Report("spec.overrides.installConfig."+p.Path, p.Message, "leave it out, or say it with a manifest: spec.manifests")
@@ -265,7 +269,8 @@ func (k *checker) proxy(field string, p Proxy) {
 }
 
 func (k *checker) kernelArgs(field string, args []string) {
-	k.EachValid(field, args, kernelArgument.MatchString, "%q is not one kernel argument", "write each argument as a separate entry, such as console=ttyS0; put values with spaces in double quotes")
+	k.EachValid(field, args, kernelArgument.MatchString, "%q is not one kernel argument",
+		"write each argument as a separate entry, such as console=ttyS0; put values with spaces in double quotes")
 }
 
 func (k *checker) encryption(e *DiskEncryption) {
@@ -295,7 +300,8 @@ func (k *checker) roles(field string, set RoleSet) {
 		k.Report(field, fmt.Sprintf("%q is not a role", unknown[0]), "use all, none, or some of control-plane, worker and arbiter")
 		return
 	}
-	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field, "all and none cannot be combined with other values", "")
+	k.ReportIf(len(set) > 1 && (slices.Contains(set, AllRoles) || slices.Contains(set, NoRoles)), field,
+		"all and none cannot be combined with other values", "")
 }
 
 func (k *checker) operators() {

@@ -29,7 +29,8 @@ func (k *checker) identity() {
 	k.Required("kind", c.Kind, "write kind: "+Kind)
 	k.clusterName()
 	k.baseDomain()
-	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag", "use letters, digits, underscores and single spaces")
+	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag",
+		"use letters, digits, underscores and single spaces")
 	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "%q is a tag by which oaictl knows its own clusters", "leave it out")
 }
 
@@ -63,7 +64,8 @@ func (k *checker) baseDomain() {
 	case !strings.Contains(domain, "."):
 		k.Report("spec.baseDomain", fmt.Sprintf("%q has one part only", domain), "use a domain of at least two parts, such as example.com")
 	case oneLetterEnd.MatchString(domain):
-		k.Report("spec.baseDomain", fmt.Sprintf("the last part of %q is one character, which the service does not take", domain), "use a domain such as example.com")
+		k.Report("spec.baseDomain", fmt.Sprintf("the last part of %q is one character, which the service does not take", domain),
+			"use a domain such as example.com")
 	case fourNumbers.MatchString(domain):
 		k.Report("spec.baseDomain", fmt.Sprintf("%q looks like an IP address", domain), "use a domain such as example.com")
 	}
@@ -106,7 +108,8 @@ func (k *checker) openshift() {
 	case releaseVersion.MatchString(strings.TrimPrefix(o.Version, "v")) && strings.HasPrefix(o.Version, "v"):
 		k.Report(field, fmt.Sprintf("%q begins with a v", o.Version), fmt.Sprintf("write %q", o.Version[1:]))
 	case !known:
-		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", o.Version), `write "4.20" for the newest 4.20.z, or "4.20.3" for exactly that`)
+		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", o.Version),
+			`write "4.20" for the newest 4.20.z, or "4.20.3" for exactly that`)
 	case major < 4 || k.cluster.olderThan(oldestMinor):
 		k.Report(field, fmt.Sprintf("the Assisted Installer never installed OpenShift %s", o.Version), possibleVersion)
 	case major == 4 && minor > newestMinor, major == 5 && minor > newestMinorOf5, major > 5:
@@ -114,7 +117,8 @@ func (k *checker) openshift() {
 	}
 	k.image("spec.openshift.releaseImage", o.ReleaseImage)
 	if strings.HasSuffix(o.Version, "-multi") && o.Arch != "" && o.Arch != Multi {
-		k.Report("spec.openshift.arch", fmt.Sprintf("is %s, but the version %s is for several architectures", o.Arch, o.Version), "write arch: multi")
+		k.Report("spec.openshift.arch", fmt.Sprintf("is %s, but the version %s is for several architectures", o.Arch, o.Version),
+			"write arch: multi")
 	}
 	for i := range k.cluster.Spec.Hosts {
 		k.hostArch(i)
@@ -122,11 +126,13 @@ func (k *checker) openshift() {
 }
 
 func (k *checker) bootImage(field string, image ImageType) {
-	k.ReportIf(image == ImageFull && k.cluster.Spec.Platform.onOracleCloud(), field, "platform external oci goes with the minimal image only", "write minimal, or leave it out")
+	k.ReportIf(image == ImageFull && k.cluster.Spec.Platform.onOracleCloud(), field, "platform external oci goes with the minimal image only",
+		"write minimal, or leave it out")
 }
 
 func (k *checker) image(field, reference string) {
-	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image", "write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
+	k.Valid(field, reference, imageReference.MatchString, "is not the reference of an image",
+		"write registry/repository:tag or registry/repository@sha256:digest, without a scheme")
 }
 
 const oneArch = "a machine has one architecture"
@@ -144,7 +150,8 @@ func (k *checker) hostArch(i int) {
 				return
 			}
 		}
-		k.Report(hostField(i, "arch"), fmt.Sprintf("is %s, but the cluster is %s", h.Arch, cluster), "write spec.openshift.arch: multi for machines of several architectures")
+		k.Report(hostField(i, "arch"), fmt.Sprintf("is %s, but the cluster is %s", h.Arch, cluster),
+			"write spec.openshift.arch: multi for machines of several architectures")
 	}
 }
 
@@ -158,7 +165,8 @@ func (k *checker) platform() {
 		k.Report("spec.platform.external", fmt.Sprintf("goes with platform external, but the platform is %s", p.Type), "")
 	}
 	if p.External != nil && p.External.CloudControllerManager != "" && p.External.CloudControllerManager != "External" {
-		k.Report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager), "write External, or leave it out")
+		k.Report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager),
+			"write External, or leave it out")
 	}
 	k.bootImage("spec.boot.image", k.cluster.Spec.Boot.Image)
 	k.halfPlatform()
@@ -180,7 +188,8 @@ func (k *checker) halfPlatform() {
 		override := below(k.cluster.Spec.Overrides.InstallConfig, "platform", string(platform))
 		given := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return override[part] == nil })
 		if len(given) > 0 && len(given) < len(parts) {
-			k.Report(fmt.Sprintf("spec.overrides.installConfig.platform.%s.%s", platform, given[0]), "is a part of what belongs together: "+strings.Join(parts, ", "),
+			k.Report(fmt.Sprintf("spec.overrides.installConfig.platform.%s.%s", platform, given[0]),
+				"is a part of what belongs together: "+strings.Join(parts, ", "),
 				"write all of them, or none: then the service writes placeholders, which you replace once the cluster is installed")
 		}
 	}
@@ -200,7 +209,8 @@ func (k *checker) topology() {
 	k.workerCounts()
 	k.hostCounts()
 	if len(k.cluster.Spec.Hosts) == 0 && !k.cluster.Spec.AcceptUnknownHosts {
-		k.Report("spec.hosts", "is missing, so any machine that boots the image would be installed and wiped", "list the hosts, or write acceptUnknownHosts: true")
+		k.Report("spec.hosts", "is missing, so any machine that boots the image would be installed and wiped",
+			"list the hosts, or write acceptUnknownHosts: true")
 	}
 }
 
@@ -216,7 +226,8 @@ func (k *checker) controlPlaneCount() {
 	case n == 1 && (c.ArbiterCount() > 0 || t.Fencing):
 		k.Report(field, "a single node has no arbiter or fencing", "use 2 control plane machines")
 	case n == 1 && c.WorkerCount() > 0 && c.RequiredWorkers() > 0:
-		k.Report(field, "a single node has no workers when it is installed", "write topology.required: {workers: 0} and add them with `oaictl add-node` once it is installed, or use 3 control plane machines")
+		k.Report(field, "a single node has no workers when it is installed",
+			"write topology.required: {workers: 0} and add them with `oaictl add-node` once it is installed, or use 3 control plane machines")
 	case n == 1 && c.WorkerCount() > 0:
 		k.laterWorkers()
 	case n != 2 && c.ArbiterCount() > 0:
@@ -234,7 +245,8 @@ func (k *checker) laterWorkers() {
 	}
 	for i := range first.Spec.Hosts {
 		if h := &first.Spec.Hosts[i]; h.Role == Auto {
-			k.Report(first.HostField(h, "role"), "is open, so that it cannot be told which host is the single node and which are added to it later", "write role: worker for those that are added")
+			k.Report(first.HostField(h, "role"), "is open, so that it cannot be told which host is the single node and which are added to it later",
+				"write role: worker for those that are added")
 		}
 	}
 }
@@ -252,7 +264,8 @@ func (k *checker) twoNodes() {
 	case arbiters > 0 && t.Fencing:
 		k.Report("spec.topology", "two control plane machines have an arbiter or fencing, not both", "")
 	case arbiters == 0 && !t.Fencing:
-		k.Report("spec.topology.controlPlane", "two control plane machines need a third vote", "write arbiters: 1, or fencing: true with fencing credentials for both hosts")
+		k.Report("spec.topology.controlPlane", "two control plane machines need a third vote",
+			"write arbiters: 1, or fencing: true with fencing credentials for both hosts")
 	case arbiters > 0 && c.olderThan(minorArbiter):
 		k.tooOld("spec.topology.arbiters", "arbiters", minorArbiter)
 	case arbiters > 0 && c.olderThan(minorArbiterNone) && c.Spec.Platform.Type == NoneType:
@@ -274,7 +287,8 @@ func (k *checker) workerCounts() {
 		k.Report("spec.topology.required.workers", fmt.Sprintf("%d of %d workers cannot be required", *required, k.cluster.WorkerCount()), "")
 	}
 	if t.Required.Within != 0 && t.Required.Workers == nil {
-		k.Report("spec.topology.required.within", "says how long to wait for optional workers, but all are required", "write required.workers too")
+		k.Report("spec.topology.required.within", "says how long to wait for optional workers, but all are required",
+			"write required.workers too")
 	}
 }
 
@@ -298,16 +312,19 @@ func (k *checker) hostCounts() {
 		{Worker, "spec.topology.workers", c.WorkerCount()},
 	} {
 		if roles[shape.role] > shape.want {
-			k.Report(shape.field, fmt.Sprintf("there are to be %d, but %s the role %s", shape.want, hostsHave(roles[shape.role]), shape.role), "make the number and the roles of the hosts agree")
+			k.Report(shape.field, fmt.Sprintf("there are to be %d, but %s the role %s", shape.want, hostsHave(roles[shape.role]), shape.role),
+				"make the number and the roles of the hosts agree")
 			return
 		}
 		missing += shape.want - roles[shape.role]
 	}
 	switch free := roles[Auto]; {
 	case free > missing:
-		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts), len(c.Spec.Hosts)-free+missing), "make the topology and the list of hosts agree")
+		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts),
+			len(c.Spec.Hosts)-free+missing), "make the topology and the list of hosts agree")
 	case free < missing && !c.Spec.AcceptUnknownHosts:
-		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts), len(c.Spec.Hosts)-free+missing), "add the missing hosts, or write acceptUnknownHosts: true")
+		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts),
+			len(c.Spec.Hosts)-free+missing), "add the missing hosts, or write acceptUnknownHosts: true")
 	}
 }
 

@@ -16,7 +16,8 @@ var (
 )
 
 // forbiddenHostnames are those of machines that were given no name; the service refuses them.
-var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
+var forbiddenHostnames = []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6",
+	"localhost6.localdomain6"}
 
 func (k *checker) hosts() {
 	for i := range k.cluster.Spec.Hosts {
@@ -32,11 +33,13 @@ func (k *checker) hosts() {
 		k.chosenByHub(i, h)
 		k.Labels(hostField(i, "labels"), h.Labels)
 		k.taints(i, h.Taints)
-		k.Valid(hostField(i, "providerID"), h.ProviderID, providerID.MatchString, "%q cannot be a provider id", "write it without spaces, such as metal3://NAMESPACE/NAME")
+		k.Valid(hostField(i, "providerID"), h.ProviderID, providerID.MatchString, "%q cannot be a provider id",
+			"write it without spaces, such as metal3://NAMESPACE/NAME")
 		k.InstallerArgs(hostField(i, "installerArgs"), h.InstallerArgs)
 		k.fencing(i, h)
 		if pool := h.MachineConfigPool; pool != "" && !values.IsDomain(pool) {
-			k.Report(hostField(i, "machineConfigPool"), fmt.Sprintf("%q cannot be the name of a machine config pool", pool), values.LowerRemedy(pool, values.IsDomain))
+			k.Report(hostField(i, "machineConfigPool"), fmt.Sprintf("%q cannot be the name of a machine config pool", pool),
+				values.LowerRemedy(pool, values.IsDomain))
 		}
 	}
 	k.duplicates()
@@ -58,7 +61,8 @@ func (k *checker) hostName(i int, h *Host) {
 	case slices.Contains(forbiddenHostnames, h.Hostname):
 		k.Report(field, fmt.Sprintf("%q cannot be the hostname of a node", h.Hostname), "use a name that no other host has")
 	case len(h.Hostname) > maxLabel:
-		k.Report(field, fmt.Sprintf("%q is %d characters long", h.Hostname, len(h.Hostname)), fmt.Sprintf("use at most %d, dots included: the service takes no longer hostname", maxLabel))
+		k.Report(field, fmt.Sprintf("%q is %d characters long", h.Hostname, len(h.Hostname)),
+			fmt.Sprintf("use at most %d, dots included: the service takes no longer hostname", maxLabel))
 	case !values.IsDomain(h.Hostname):
 		k.Report(field, fmt.Sprintf("%q cannot be a hostname", h.Hostname), values.LowerRemedy(h.Hostname, values.IsDomain))
 	}
@@ -67,7 +71,8 @@ func (k *checker) hostName(i int, h *Host) {
 func (k *checker) match(i int, m Match) {
 	field := hostField(i, "match")
 	if m == (Match{}) {
-		k.Report(field, "is missing, so no machine can be recognised as this host", "write match: {mac: ADDRESS}; serial, uuid, hostname, bmc, infraEnv and agent do as well")
+		k.Report(field, "is missing, so no machine can be recognised as this host",
+			"write match: {mac: ADDRESS}; serial, uuid, hostname, bmc, infraEnv and agent do as well")
 		return
 	}
 	k.MAC(field+".mac", m.MAC)
@@ -88,10 +93,13 @@ func (k *checker) reserved(i int, m Match) {
 	field := hostField(i, "match")
 	pool, host, found := strings.Cut(m.Agent, "/")
 	if !found || strings.TrimSpace(pool) == "" || !values.IsDomain(host) {
-		k.Report(field+".agent", fmt.Sprintf("%q does not name a host of a pool", m.Agent), "write NAMESPACE/NAME of its Agent on a hub; with a REST service the name or id of its InfraEnv, a slash, and its id")
+		k.Report(field+".agent", fmt.Sprintf("%q does not name a host of a pool", m.Agent),
+			"write NAMESPACE/NAME of its Agent on a hub; with a REST service the name or id of its InfraEnv, a slash, and its id")
 	}
-	k.ReportIf(m.InfraEnv != "", field+".infraEnv", "makes an image for the host, but match.agent says that it runs another already", "keep one of the two")
-	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "is a matter of the image that a host of a pool has booted", "leave it out")
+	k.ReportIf(m.InfraEnv != "", field+".infraEnv", "makes an image for the host, but match.agent says that it runs another already",
+		"keep one of the two")
+	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "is a matter of the image that a host of a pool has booted",
+		"leave it out")
 }
 
 // maxLabel is the length of a hostname, and of the value of a label, such as that by which
@@ -104,9 +112,11 @@ func (k *checker) ownInfraEnv(field, name string) {
 	switch {
 	case name == "":
 	case !values.IsDomain(name) || len(name) > maxLabel:
-		k.Report(field, fmt.Sprintf("%q cannot be the name of an InfraEnv that serves one host", name), fmt.Sprintf("it is a DNS name of at most %d characters; ", maxLabel)+values.LowerRemedy(name, values.IsDomain))
+		k.Report(field, fmt.Sprintf("%q cannot be the name of an InfraEnv that serves one host", name),
+			fmt.Sprintf("it is a DNS name of at most %d characters; ", maxLabel)+values.LowerRemedy(name, values.IsDomain))
 	case shared.Ref != "":
-		k.Report(field, "is an InfraEnv that is made for the host, but the hosts boot "+shared.Ref+", which exists already", "leave it out, or spec.infraEnv.ref")
+		k.Report(field, "is an InfraEnv that is made for the host, but the hosts boot "+shared.Ref+", which exists already",
+			"leave it out, or spec.infraEnv.ref")
 	case shared.Bind == BindLate:
 		k.Report(field, "belongs to the cluster from its start, but spec.infraEnv.bind is late", "leave it out, or write bind: early")
 	}
@@ -135,22 +145,27 @@ func (k *checker) bmc(i int, h *Host) {
 func (k *checker) disk(i int, d Disk) {
 	hints := hostField(i, "disk.hints")
 	if d.Hints.DeviceName != "" && !strings.HasPrefix(d.Hints.DeviceName, "/dev/") {
-		k.Report(hints+".deviceName", fmt.Sprintf("%q is not the path of a device", d.Hints.DeviceName), fmt.Sprintf("write %q", "/dev/"+strings.TrimPrefix(d.Hints.DeviceName, "/")))
+		k.Report(hints+".deviceName", fmt.Sprintf("%q is not the path of a device", d.Hints.DeviceName),
+			fmt.Sprintf("write %q", "/dev/"+strings.TrimPrefix(d.Hints.DeviceName, "/")))
 	}
-	k.Valid(hints+".hctl", d.Hints.HCTL, scsiAddress.MatchString, "%q is not a SCSI address", `write host:channel:target:lun, such as "0:0:0:0"`)
+	k.Valid(hints+".hctl", d.Hints.HCTL, scsiAddress.MatchString, "%q is not a SCSI address",
+		`write host:channel:target:lun, such as "0:0:0:0"`)
 	if d.Hints.MinSizeGigabytes < 0 || d.Hints.MinSizeGigabytes > 1<<20 {
 		k.Report(hints+".minSizeGigabytes", fmt.Sprintf("%d GB cannot be the size of a disk", d.Hints.MinSizeGigabytes), "")
 	}
-	for name, text := range map[string]string{"wwn": d.Hints.WWN, "wwnWithExtension": d.Hints.WWNWithExtension, "wwnVendorExtension": d.Hints.WWNVendorExtension} {
+	for name, text := range map[string]string{"wwn": d.Hints.WWN, "wwnWithExtension": d.Hints.WWNWithExtension,
+		"wwnVendorExtension": d.Hints.WWNVendorExtension} {
 		if strings.ContainsAny(text, " \t/") {
-			k.Report(hints+"."+name, fmt.Sprintf("%q is not a world-wide name", text), `write it as the machine shows it, such as "0x5000c500a0b1c2d3"`)
+			k.Report(hints+"."+name, fmt.Sprintf("%q is not a world-wide name", text),
+				`write it as the machine shows it, such as "0x5000c500a0b1c2d3"`)
 		}
 	}
 	for j, path := range d.Keep {
 		field := fmt.Sprintf("%s[%d]", hostField(i, "disk.keep"), j)
 		switch {
 		case !strings.HasPrefix(path, "/dev/"):
-			k.Report(field, fmt.Sprintf("%q is not the path of a device", path), "write it as /dev/disk/by-id/…, which does not change with a reboot")
+			k.Report(field, fmt.Sprintf("%q is not the path of a device", path),
+				"write it as /dev/disk/by-id/…, which does not change with a reboot")
 		case path == d.Hints.DeviceName:
 			k.Report(field, fmt.Sprintf("%s is the disk to install on", path), "keep another disk, or install on another one")
 		case slices.Contains(d.Keep[:j], path):
@@ -227,7 +242,8 @@ func (k *checker) ownerLabel(owner, other int) string {
 func (k *checker) duplicates() {
 	whats := map[string]string{
 		"name": "the name", "hostname": "the hostname", "mac": "the MAC address", "serial": "the serial number", "uuid": "the UUID",
-		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id", "infra-env": "the InfraEnv", "agent": "the host",
+		"own hostname": "the hostname", "bmc": "the BMC", "disk": "the disk", "provider id": "the provider id", "infra-env": "the InfraEnv",
+		"agent": "the host",
 	}
 	owners := map[string]int{} // by kind and value
 	for i := range k.cluster.Spec.Hosts {
@@ -289,7 +305,8 @@ func (k *checker) sharedBMCs() {
 			if mine.System == "" || other.System == "" {
 				hint = "write each machine's own address, or, where one BMC has several systems, bmc.system for each"
 			}
-			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address), k.ownerLabel(other.host, i)), hint)
+			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address),
+				k.ownerLabel(other.host, i)), hint)
 			break
 		}
 		before = append(before, mine)

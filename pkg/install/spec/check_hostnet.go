@@ -74,10 +74,13 @@ func (k *checker) interfaces(i int, n *HostNet) {
 func (k *checker) nmstate(i int, h *Host) []addressAt {
 	n, field := h.Net, hostField(i, "net.nmstate")
 	for name, given := range map[string]bool{
-		"ip": n.IP != "", "ip6": n.IP6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "dns": n.DNS != nil, "search": n.Search != nil,
-		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil, "mtu": n.MTU != 0,
+		"ip": n.IP != "", "ip6": n.IP6 != "", "gateway": n.Gateway != "", "gateway6": n.Gateway6 != "", "dns": n.DNS != nil,
+		"search":    n.Search != nil,
+		"interface": n.Interface != "", "mac": n.MAC != "", "bond": n.Bond != nil, "vlan": n.VLAN != 0, "routes": n.Routes != nil,
+		"mtu": n.MTU != 0,
 	} {
-		k.ReportIf(given, hostField(i, "net."+name), "cannot be set together with nmstate, which describes the whole network", "keep one of them; only interfaces goes with nmstate")
+		k.ReportIf(given, hostField(i, "net."+name), "cannot be set together with nmstate, which describes the whole network",
+			"keep one of them; only interfaces goes with nmstate")
 	}
 	if n.NMState.Text() == "" || k.IsFailed(field) {
 		return nil
@@ -88,10 +91,12 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		return nil
 	}
 	for _, name := range doc.unnamed {
-		k.Report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name), fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
+		k.Report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name),
+			fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
 	}
 	if len(macs) == 0 && len(doc.unnamed) == 0 {
-		k.Report(field, "names no interface of the machine", "describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
+		k.Report(field, "names no interface of the machine",
+			"describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
 	}
 	var list []addressAt
 	for _, address := range doc.addresses {
@@ -117,7 +122,8 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	}
 	plan := k.cluster.planNetwork(h)
 	if top := plan.top(); plan.vlan != 0 && !k.IsFailed(at("vlan")) && !values.InterfaceName.MatchString(top) {
-		k.Report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top), "use a shorter name for the interface or the bond")
+		k.Report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top),
+			"use a shorter name for the interface or the bond")
 	}
 	k.ports(i, h, plan)
 	k.way(i, plan)
@@ -181,7 +187,8 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 	k.bond(bond, n.Bond)
 	for j, port := range n.Bond.Ports {
 		if slices.Contains(plan.unnamed, port) && !slices.Contains(n.Bond.Ports[:j], port) {
-			k.Report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port), fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
+			k.Report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port),
+				fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
 		}
 	}
 }
@@ -345,7 +352,8 @@ func (doc *nmstateDoc) addressesOf(item *yamltree.Node, family string) {
 	}
 	for _, address := range list.Items {
 		// Every machine has those of its loopback and its links.
-		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil && !prefix.Addr().IsLoopback() && !prefix.Addr().IsLinkLocalUnicast() {
+		if prefix, err := netip.ParsePrefix(textOf(address, "ip") + "/" + textOf(address, "prefix-length")); err == nil &&
+			!prefix.Addr().IsLoopback() && !prefix.Addr().IsLinkLocalUnicast() {
 			doc.addresses = append(doc.addresses, prefix)
 		}
 	}

@@ -31,7 +31,8 @@ func (k *checker) hub() {
 			"agentLabels": h.AgentLabels != nil, "nodeLabels": h.NodeLabels != nil, "ipxe": h.IPXE != "",
 			"ironic": h.Ironic.Agent || h.Ironic.Image != "" || h.Ironic.IPFamilies != nil,
 		} {
-			k.ReportIf(said, "spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+			k.ReportIf(said, "spec.hub."+field, "is a matter of the InfraEnv "+pool+", which exists already and is not changed",
+				"leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 		}
 	}
 	for i := range k.cluster.Spec.Hosts {
@@ -43,19 +44,23 @@ func (k *checker) classifications(list []Classification) {
 	for i, c := range list {
 		field := fmt.Sprintf("spec.hub.classifications[%d]", i)
 		if k.Required(field+".label", c.Label, "name the label") && !values.IsLabelName(c.Label) {
-			k.Report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label), "use letters, digits, dashes, dots and underscores; its domain is the hub's")
+			k.Report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label),
+				"use letters, digits, dashes, dots and underscores; its domain is the hub's")
 		}
 		switch {
 		case !k.Required(field+".value", c.Value, "write the value that the label gets"):
 		case strings.HasPrefix(c.Value, queryError):
 			k.Report(field+".value", "begins with "+queryError+", which the hub writes where a query fails", "use another value")
 		case !values.IsLabelName(c.Value):
-			k.Report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value), "use at most 63 letters, digits, dashes, dots and underscores")
+			k.Report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value),
+				"use at most 63 letters, digits, dashes, dots and underscores")
 		}
-		k.Required(field+".query", strings.TrimSpace(c.Query), `write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
+		k.Required(field+".query", strings.TrimSpace(c.Query),
+			`write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
 		for _, before := range list[:i] {
 			if c.Label != "" && before.Name() == c.Name() {
-				k.Report(field, fmt.Sprintf("%s with the value %s appears twice here, ignoring case", c.Label, c.Value), "write one query, with `or` between its parts")
+				k.Report(field, fmt.Sprintf("%s with the value %s appears twice here, ignoring case", c.Label, c.Value),
+					"write one query, with `or` between its parts")
 				break
 			}
 		}
@@ -87,7 +92,8 @@ func (k *checker) metal3(i int) {
 	}
 	field := hostField(i, "bmc.metal3")
 	if method := k.cluster.Spec.Boot.Method; method != BootMetal3 {
-		k.Report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method), "write spec.boot.method: metal3, or leave it out")
+		k.Report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method),
+			"write spec.boot.method: metal3, or leave it out")
 		return
 	}
 	k.AgentLabels(field+".agentLabels", bmc.Metal3.AgentLabels)
@@ -95,7 +101,8 @@ func (k *checker) metal3(i int) {
 	case timeout < 0:
 		k.Report(field+".drainTimeout", "is negative", "")
 	case timeout > 0 && !bmc.Metal3.RemoveNode:
-		k.Report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true", "write removeNode: true too")
+		k.Report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true",
+			"write removeNode: true too")
 	}
 }
 
@@ -109,7 +116,8 @@ func (k *checker) discoveryImage() {
 	case !releaseVersion.MatchString(version):
 		k.Report(field, fmt.Sprintf("%q is not a version of OpenShift", version), liveVersion)
 	case k.cluster.Spec.InfraEnv.Ref != "":
-		k.Report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed", "leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
+		k.Report(field, "is a matter of the InfraEnv "+k.cluster.Spec.InfraEnv.Ref+", which exists already and is not changed",
+			"leave it out, or leave spec.infraEnv.ref out to have an InfraEnv made")
 	}
 }
 
@@ -117,14 +125,17 @@ func (k *checker) discoveryImage() {
 // seem to have been applied.
 func (k *checker) imported() {
 	c := k.cluster
-	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID", "write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
+	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID",
+		"write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	for _, field := range []string{
 		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
-		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips", "spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
+		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips",
+		"spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
 		"spec.platform", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.fips", "spec.hold",
 		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",
 	} {
-		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already", "leave it out, or leave spec.import out")
+		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already",
+			"leave it out, or leave spec.import out")
 	}
 	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // a caller that builds it in code may add some later
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")

@@ -67,11 +67,13 @@ func (k *checker) hostPrefix(field string, network netip.Prefix, bits int) {
 	nodes := c.ControlPlaneCount() + c.WorkerCount() + c.ArbiterCount()
 	switch {
 	case bits <= network.Bits() && nodes != 1 || bits < network.Bits():
-		k.Report(field, fmt.Sprintf("/%d leaves no room in %s for the parts of several nodes", bits, network), "use a longer host prefix, or a larger network")
+		k.Report(field, fmt.Sprintf("/%d leaves no room in %s for the parts of several nodes", bits, network),
+			"use a longer host prefix, or a larger network")
 	case bits > most:
 		k.Report(field, fmt.Sprintf("/%d is too long", bits), fmt.Sprintf("use at most %d, so that a node has addresses for its pods", most))
 	case bits-network.Bits() < 31 && 1<<(bits-network.Bits()) < nodes:
-		k.Report(field, fmt.Sprintf("%s has room for %d nodes of /%d each, but there are %d", network, 1<<(bits-network.Bits()), bits, nodes), "use a longer host prefix, or a larger network")
+		k.Report(field, fmt.Sprintf("%s has room for %d nodes of /%d each, but there are %d", network, 1<<(bits-network.Bits()), bits, nodes),
+			"use a longer host prefix, or a larger network")
 	}
 }
 
@@ -126,7 +128,8 @@ func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 		}
 	}
 	if dual && len(machine) > 0 && len(service) > 0 && machine[0].Prefix.Addr().Is4() != service[0].Prefix.Addr().Is4() {
-		k.Report("spec.network.service", "the address families are in another order than in spec.network.machine", "the first decides the primary family; keep one order everywhere")
+		k.Report("spec.network.service", "the address families are in another order than in spec.network.machine",
+			"the first decides the primary family; keep one order everywhere")
 	}
 }
 
@@ -136,7 +139,8 @@ func (k *checker) networkKind() {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
 	if valueOf(n.UserManaged) && p != NoneType && p != External && p != VSphere {
-		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none, external or vsphere, not %s", p), "for a load balancer of your own write loadBalancer: user-managed")
+		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none, external or vsphere, not %s", p),
+			"for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
 		k.Report("spec.network.userManaged", "with platform none the network is always user-managed", "leave it out")
@@ -180,7 +184,8 @@ func (k *checker) podMTU(n Network) {
 	switch n.Type {
 	case "", ovnKubernetes, openShiftSDN:
 	default:
-		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a separate configuration", n.Type), "set it in its own manifests, and leave it out here")
+		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a separate configuration", n.Type),
+			"set it in its own manifests, and leave it out here")
 	}
 }
 
@@ -219,7 +224,8 @@ func (k *checker) vips() {
 	api := k.vipList("spec.network.vips.api", v.API)
 	ingress := k.vipList("spec.network.vips.ingress", v.Ingress)
 	if len(v.API) != len(v.Ingress) {
-		k.Report("spec.network.vips", fmt.Sprintf("there are %d addresses for the API and %d for ingress", len(v.API), len(v.Ingress)), "give as many for one as for the other")
+		k.Report("spec.network.vips", fmt.Sprintf("there are %d addresses for the API and %d for ingress", len(v.API), len(v.Ingress)),
+			"give as many for one as for the other")
 	}
 	machine := k.machineNetworks()
 	for _, address := range append(api, ingress...) {
@@ -247,7 +253,8 @@ func (k *checker) vipsFit(v VIPs) bool {
 		k.ReportIf(given, field, "a single node has no virtual addresses: its own address is the cluster's", "leave them out")
 		return false
 	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
-		k.ReportIf(given, field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them", c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
+		k.ReportIf(given, field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them",
+			c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
 		return false
 	case !given:
 		k.Report(field, "is missing", "write an unused address of the machine network each for api and ingress")
@@ -310,13 +317,15 @@ func (k *checker) innerNetworks() []values.NamedNetwork {
 
 func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 	if len(machine) > 0 && !values.Inside(address.ip, machine) {
-		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)), "use an unused address of the machine network")
+		k.Report(address.field, fmt.Sprintf("%s is not in the machine network %s", address.ip, values.Joined(machine)),
+			"use an unused address of the machine network")
 		return
 	}
 	if len(machine) == 0 { // otherwise networks that overlap are reported
 		for _, taken := range k.innerNetworks() {
 			k.ReportIf(taken.Prefix.Contains(address.ip), address.field,
-				fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix), "use an unused address of the network that the machines are in")
+				fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix),
+				"use an unused address of the network that the machines are in")
 		}
 	}
 	for _, network := range machine {

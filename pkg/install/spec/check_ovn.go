@@ -32,12 +32,14 @@ func (c *Cluster) ovnNetworks() []ovnNetwork {
 	}
 	masquerade4, masquerade6 := "169.254.169.0/29", "fd69::/125"
 	if _, _, known := c.version(); known && !c.olderThan(minorTransit) {
-		list = append(list, ovnNetwork{[]string{"ipv4.internalTransitSwitchSubnet"}, "100.88.0.0/16"}, ovnNetwork{[]string{"ipv6.internalTransitSwitchSubnet"}, "fd97::/64"})
+		list = append(list, ovnNetwork{[]string{"ipv4.internalTransitSwitchSubnet"}, "100.88.0.0/16"},
+			ovnNetwork{[]string{"ipv6.internalTransitSwitchSubnet"}, "fd97::/64"})
 		if !c.olderThan(minorMasquerade) {
 			masquerade4, masquerade6 = "169.254.0.0/17", "fd69::/112"
 		}
 	}
-	return append(list, ovnNetwork{[]string{"gatewayConfig.ipv4.internalMasqueradeSubnet"}, masquerade4}, ovnNetwork{[]string{"gatewayConfig.ipv6.internalMasqueradeSubnet"}, masquerade6})
+	return append(list, ovnNetwork{[]string{"gatewayConfig.ipv4.internalMasqueradeSubnet"}, masquerade4},
+		ovnNetwork{[]string{"gatewayConfig.ipv6.internalMasqueradeSubnet"}, masquerade6})
 }
 
 // usesOVN reports whether the network plug-in is OVN-Kubernetes.
@@ -65,7 +67,9 @@ func (k *checker) overlapsOVN(networks []values.NamedNetwork) {
 				continue
 			}
 			message := fmt.Sprintf("the %s %s overlaps %s, which OVN-Kubernetes uses inside of the cluster", network.Kind, network.Prefix, prefix)
-			k.Report(cmp.Or(network.Field, field), message, fmt.Sprintf("use another network, or move that of OVN-Kubernetes by a manifest of kind Network with ovnKubernetesConfig.%s", own.keys[0]))
+			k.Report(cmp.Or(network.Field, field), message,
+				fmt.Sprintf("use another network, or move that of OVN-Kubernetes by a manifest of kind Network with ovnKubernetesConfig.%s",
+					own.keys[0]))
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (d *decoder) full() bool { return len(d.problems.List) >= maxProblems }
 
 func (d *decoder) report(at yamltree.Position, field, message, remedy string) {
 	d.failed[field] = true
-	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.Line, Column: at.Column, Field: field, Message: message, Remedy: remedy})
+	d.problems.List = append(d.problems.List, Problem{File: d.file, Line: at.Line, Column: at.Column, Field: field, Message: message,
+		Remedy: remedy})
 }
 
 // value decodes n, at a place, into v. An empty value counts as not there.

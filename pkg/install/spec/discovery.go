@@ -56,7 +56,8 @@ func (k *checker) discovery(i int, h *Host) {
 		return
 	}
 	if h.Match.InfraEnv == "" {
-		k.Report(field, "is a matter of the InfraEnv that the host shares with others", "also write match.infraEnv, which gives the host its own InfraEnv, or set it for all hosts: spec.discovery")
+		k.Report(field, "is a matter of the InfraEnv that the host shares with others",
+			"also write match.infraEnv, which gives the host its own InfraEnv, or set it for all hosts: spec.discovery")
 		return
 	}
 	k.pullSecretContent(field+".pullSecret", &d.PullSecret)

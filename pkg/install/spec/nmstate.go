@@ -260,7 +260,8 @@ func (p *netPlan) interfaces() *yamltree.Node {
 		list.Append(p.layer(p.bondName, "bond", p.vlan == 0, yamltree.Pair("link-aggregation", p.aggregation())))
 	}
 	if p.vlan != 0 {
-		list.Append(p.layer(p.top(), "vlan", true, yamltree.Pair("vlan", yamltree.NewMap(yamltree.Pair("base-iface", p.base()), yamltree.Pair("id", p.vlan)))))
+		list.Append(p.layer(p.top(), "vlan", true, yamltree.Pair("vlan",
+			yamltree.NewMap(yamltree.Pair("base-iface", p.base()), yamltree.Pair("id", p.vlan)))))
 	}
 	return list
 }
@@ -294,7 +295,8 @@ func (f familyPlan) node(dns []string, how ...string) *yamltree.Node {
 	}
 	switch {
 	case static:
-		n.Add("address", yamltree.NewList(yamltree.NewMap(yamltree.Pair("ip", f.ip.Addr().String()), yamltree.Pair("prefix-length", f.ip.Bits()))))
+		n.Add("address", yamltree.NewList(yamltree.NewMap(yamltree.Pair("ip", f.ip.Addr().String()),
+			yamltree.Pair("prefix-length", f.ip.Bits()))))
 	case len(dns) > 0:
 		n.Add("auto-dns", false)
 	}
@@ -329,7 +331,8 @@ func (p *netPlan) aggregation() *yamltree.Node {
 func (p *netPlan) routeList() *yamltree.Node {
 	list := yamltree.NewList()
 	add := func(destination, gateway string, metric int) {
-		route := yamltree.NewMap(yamltree.Pair("destination", destination), yamltree.Pair("next-hop-address", gateway), yamltree.Pair("next-hop-interface", p.top()))
+		route := yamltree.NewMap(yamltree.Pair("destination", destination), yamltree.Pair("next-hop-address", gateway),
+			yamltree.Pair("next-hop-interface", p.top()))
 		if metric != 0 {
 			route.Add("metric", metric)
 		}

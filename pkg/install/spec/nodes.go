@@ -138,7 +138,8 @@ func (c *Cluster) AddedTo(t Target) (*Cluster, error) {
 		case t.Arch == "":
 			found.Spec.OpenShift.Arch = Multi // each its own image
 		case t.Arch != Multi && t.Arch != arch:
-			check.Report(hostField(i, "arch"), fmt.Sprintf("is %s, but the cluster is %s", arch, t.Arch), "add machines of its architecture; another one needs a cluster of a release for several")
+			check.Report(hostField(i, "arch"), fmt.Sprintf("is %s, but the cluster is %s", arch, t.Arch),
+				"add machines of its architecture; another one needs a cluster of a release for several")
 		}
 	}
 	if err := problems.sorted(); err != nil {
@@ -153,11 +154,14 @@ func (k *checker) nodes() {
 	k.Required("apiVersion", c.APIVersion, "write apiVersion: "+APIVersion)
 	k.Required("kind", c.Kind, "write kind: "+KindNodes)
 	const field = "spec.cluster"
-	if k.Required(field, c.existing, "write the name of the cluster, its name and domain such as lab.example.com, or its id") && !isClusterName(c.existing) {
+	if k.Required(field, c.existing, "write the name of the cluster, its name and domain such as lab.example.com, or its id") &&
+		!isClusterName(c.existing) {
 		k.Report(field, fmt.Sprintf("%q cannot be the name or the id of a cluster", c.existing), values.LowerRemedy(c.existing, isClusterName))
 	}
-	k.ReportIf(len(c.Spec.Hosts) == 0, "spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
-	k.ReportIf(c.Spec.InfraEnv.Bind == BindLate, "spec.infraEnv.bind", "makes no pool: hosts that are added boot the discovery image of their cluster",
+	k.ReportIf(len(c.Spec.Hosts) == 0, "spec.hosts", "is missing, so there is nothing to add to the cluster",
+		"list the hosts that are to be added")
+	k.ReportIf(c.Spec.InfraEnv.Bind == BindLate, "spec.infraEnv.bind",
+		"makes no pool: hosts that are added boot the discovery image of their cluster",
 		"leave it out, or write infraEnv: {ref: NAME} to have them boot an InfraEnv that is bound to no cluster")
 	for i := range c.Spec.Hosts {
 		k.ReportIf(c.Spec.Hosts[i].Arch == Multi, hostField(i, "arch"), oneArch, "")

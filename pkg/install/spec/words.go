@@ -16,7 +16,8 @@ import (
 func Words(field any) (values []string, spellings map[string]string) {
 	switch field.(type) {
 	case Role:
-		return list(ControlPlane, Worker, Arbiter, Auto), map[string]string{"master": "control-plane", "controlplane": "control-plane", "auto-assign": "auto"}
+		return list(ControlPlane, Worker, Arbiter, Auto), map[string]string{"master": "control-plane", "controlplane": "control-plane",
+			"auto-assign": "auto"}
 	case Arch:
 		return list(X86, ARM, Power, Z, Multi), map[string]string{"aarch64": "arm64", "amd64": "x86_64", "x86-64": "x86_64"}
 	case PlatformType:
@@ -30,13 +31,15 @@ func Words(field any) (values []string, spellings map[string]string) {
 	case BootMethod:
 		return list(BootRedfish, BootMetal3, "ipxe", bootISO, "none"), nil
 	case ImageType:
-		return list(ImageMinimal, ImageFull, ImageDisconnected), map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
+		return list(ImageMinimal, ImageFull, ImageDisconnected),
+			map[string]string{"minimal-iso": "minimal", "full-iso": "full", "disconnected-iso": "disconnected"}
 	case BindMode:
 		return list(BindEarly, BindLate), nil
 	case ManifestFolder:
 		return list(FolderManifests, FolderOpenShift), nil
 	case BondMode:
-		return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"}, map[string]string{"802.3ad": "lacp"}
+		return []string{"active-backup", "lacp", "balance-rr", "balance-xor", "broadcast", "balance-tlb", "balance-alb"},
+			map[string]string{"802.3ad": "lacp"}
 	case IPXEScript:
 		return list(IPXEAlways, IPXEBootOrder), nil
 	case IPFamily:
@@ -194,7 +197,8 @@ const (
 // setWords are the members of sets of roles in order, with the service's words for
 // them.
 func setWords() [][]string {
-	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"}, {string(Worker), "workers"}}
+	return [][]string{{AllRoles}, {NoRoles}, {string(ControlPlane), "masters", "master"}, {string(Arbiter), "arbiters"},
+		{string(Worker), "workers"}}
 }
 
 // Normalise brings the members to one spelling and order; unknown are those that are no

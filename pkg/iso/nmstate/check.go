@@ -69,7 +69,8 @@ func (r *reader) checkRules(s *State) {
 		case i == nil:
 			r.report(rl.input.at, rl.field+".iif", "%s is not an interface of this document", rl.input.text)
 		case i.kind == ethernet:
-			r.limit(rl.input.at, rl.field+".iif", "%s names a device, and the names of physical ones are not known before the machine boots; write ip-from", rl.input.text)
+			r.limit(rl.input.at, rl.field+".iif",
+				"%s names a device, and the names of physical ones are not known before the machine boots; write ip-from", rl.input.text)
 		}
 	}
 }
@@ -135,7 +136,8 @@ func (r *reader) checkPort(s *State, c *iface, p port) {
 	case i == nil:
 	case i.state != up:
 		r.report(p.at, p.field, "%s is %s and cannot be a port of %s", i.name, i.state, c.name)
-	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge, c.kind != ovsBridgeKind && i.kind == ovsInterfaceKind:
+	case c.kind == bondKind && (i.kind == bondKind || i.kind == linuxBridge), c.kind == linuxBridge && i.kind == linuxBridge,
+		c.kind != ovsBridgeKind && i.kind == ovsInterfaceKind:
 		r.report(p.at, p.field, "a %s cannot be a port of a %s", i.kind, c.kind)
 	case (i.ip4.enabled || i.ip6.enabled) && !i.ownAddresses(c):
 		f := i.ip4
@@ -273,7 +275,8 @@ func (s *State) Doubts() Problems {
 			continue
 		}
 		if own, base := i.mtu(), s.interfaces[at].mtu(); own > base {
-			doubt(i.at.Line, i.at.Column, i.field+".mtu", "the MTU %d of %s is above that of %s, which carries it: %d", own, i.name, i.base.text, base)
+			doubt(i.at.Line, i.at.Column, i.field+".mtu", "the MTU %d of %s is above that of %s, which carries it: %d", own, i.name, i.base.text,
+				base)
 		}
 	}
 	return found
@@ -288,7 +291,8 @@ func (s *State) doubtRoutes(doubt func(line, column int, field, format string, a
 	}
 	for i, r := range defaults {
 		same := func(other *route) bool {
-			return other.destination.Addr().Is4() == r.destination.Addr().Is4() && number(other.table) == number(r.table) && number(other.metric) == number(r.metric)
+			return other.destination.Addr().Is4() == r.destination.Addr().Is4() && number(other.table) == number(r.table) &&
+				number(other.metric) == number(r.metric)
 		}
 		if slices.ContainsFunc(defaults[:i], same) {
 			doubt(r.at.Line, r.at.Column, r.field, "is a second default route of the same metric: which of them is taken is not said")

@@ -227,7 +227,8 @@ func (r *reader) checkProfileFamily(p *profile, group string) {
 	}
 	for _, a := range addresses {
 		within := func(other profileAddress) bool { return other.prefix.Masked().Contains(a.gateway) }
-		if a.gateway.IsValid() && !a.gateway.IsUnspecified() && !a.gateway.IsLinkLocalUnicast() && method.text == "manual" && !slices.ContainsFunc(addresses, within) {
+		if a.gateway.IsValid() && !a.gateway.IsUnspecified() && !a.gateway.IsLinkLocalUnicast() && method.text == "manual" &&
+			!slices.ContainsFunc(addresses, within) {
 			r.report(a.at, a.key, "the gateway %s is outside every subnet of this profile", a.gateway)
 		}
 	}

@@ -25,7 +25,8 @@ func (r *reader) ignore(at yamltree.Position, field, format string, args ...any)
 }
 
 func (r *reader) report(at yamltree.Position, field, format string, args ...any) {
-	r.problems = append(r.problems, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field, Message: fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, Problem{Name: r.name, Line: at.Line, Column: at.Column, Field: field,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // limit reports what nmstate may take, and no profile is made of here.
@@ -212,7 +213,8 @@ func (o *object) among(report func(yamltree.Position, string, string, ...any), k
 		return allowed[0]
 	}
 	if !slices.Contains(allowed, w.text) {
-		report(w.at, o.field(key), "%q is not supported; it may be %s", w.text, strings.Join(slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" }), ", "))
+		report(w.at, o.field(key), "%q is not supported; it may be %s", w.text,
+			strings.Join(slices.DeleteFunc(slices.Clone(allowed), func(a string) bool { return a == "" }), ", "))
 		return allowed[0]
 	}
 	return w.text

@@ -112,7 +112,8 @@ func (w *writer) addOVSPorts() {
 		var last *iface
 		for _, p := range i.ports {
 			if last == nil || last.ovsPort != p.ovs {
-				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPortKind, state: up, ovsPort: p.ovs, own: p.ovs.settings, controller: word{text: i.name}}
+				last = &iface{name: p.ovs.name, at: p.at, field: p.field, kind: ovsPortKind, state: up, ovsPort: p.ovs, own: p.ovs.settings,
+					controller: word{text: i.name}}
 				w.interfaces = append(w.interfaces, last)
 			}
 			w.ports[p.text] = membership{last, p.settings}

@@ -22,7 +22,9 @@ func (o *object) iface() *iface {
 		return i
 	}
 	o.open = true
-	i.kind = kind(o.oneMade("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind), string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(macVLANKind), string(macVTAPKind), string(vethKind), string(loopback)))
+	i.kind = kind(o.oneMade("type", string(ethernet), string(bondKind), string(vlanKind), string(linuxBridge), string(dummyKind),
+		string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(macVLANKind), string(macVTAPKind),
+		string(vethKind), string(loopback)))
 	if i.kind == loopback {
 		o.shown("mac-address", "mtu", "accept-all-mac-addresses")
 	}

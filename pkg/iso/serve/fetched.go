@@ -239,7 +239,8 @@ func (s *Server) writeHostMetrics(out io.Writer) {
 		value            func(Fetch) int64
 	}{
 		{"oaictl_media_host_requests", "gauge", "Requests of a host for its present media.", func(f Fetch) int64 { return int64(f.Requests) }},
-		{"oaictl_media_host_fetched_bytes", "gauge", "Different bytes of its present media that were sent to a host.", func(f Fetch) int64 { return f.Bytes }},
+		{"oaictl_media_host_fetched_bytes", "gauge", "Different bytes of its present media that were sent to a host.",
+			func(f Fetch) int64 { return f.Bytes }},
 		{"oaictl_media_host_size_bytes", "gauge", "Size of a host's present media.", func(f Fetch) int64 { return f.Size }},
 		{"oaictl_media_host_last_sent_timestamp_seconds", "gauge", "When something was last sent to a host.", func(f Fetch) int64 {
 			if f.Last.IsZero() {

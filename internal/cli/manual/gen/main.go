@@ -37,12 +37,13 @@ func generate(root *cobra.Command, markdown, man, completions string) error {
 	for _, page := range manual.Of(root).All() {
 		markdowns[page.MarkdownName()], mans[page.ManName()] = page.Markdown, page.Man
 	}
-	return errors.Join(fill(markdown, "oaictl*.md", markdowns), fill(man, "*.1", mans), fill(completions, "oaictl.*", map[string]func(io.Writer) error{
-		"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
-		"oaictl.zsh":  root.GenZshCompletion,
-		"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
-		"oaictl.ps1":  root.GenPowerShellCompletionWithDesc,
-	}))
+	return errors.Join(fill(markdown, "oaictl*.md", markdowns), fill(man, "*.1", mans),
+		fill(completions, "oaictl.*", map[string]func(io.Writer) error{
+			"oaictl.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+			"oaictl.zsh":  root.GenZshCompletion,
+			"oaictl.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+			"oaictl.ps1":  root.GenPowerShellCompletionWithDesc,
+		}))
 }
 
 // fill fills a folder, if one is named, and removes files matching old that it does not write.

@@ -39,12 +39,13 @@ type InfraEnvSpec struct {
 	ImageType       string `json:"imageType,omitempty"`
 	// +kubebuilder:default=DiscoveryImageAlways
 	// +kubebuilder:validation:Enum="";DiscoveryImageAlways;BootOrderControl
-	IPXEScriptType        string                `json:"ipxeScriptType,omitempty"`
-	KernelArguments       []KernelArgument      `json:"kernelArguments,omitempty"`
-	AdditionalTrustBundle string                `json:"additionalTrustBundle,omitempty"`
-	OSImageVersion        string                `json:"osImageVersion,omitempty"` // for InfraEnvs without ClusterRef, or of an installed cluster
-	MirrorRegistryRef     *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
-	AgentApproval         *AgentApproval        `json:"agentApproval,omitempty"`
+	IPXEScriptType        string           `json:"ipxeScriptType,omitempty"`
+	KernelArguments       []KernelArgument `json:"kernelArguments,omitempty"`
+	AdditionalTrustBundle string           `json:"additionalTrustBundle,omitempty"`
+	// for InfraEnvs without ClusterRef, or of an installed cluster
+	OSImageVersion    string                `json:"osImageVersion,omitempty"`
+	MirrorRegistryRef *hubapi.FullReference `json:"mirrorRegistryRef,omitempty"`
+	AgentApproval     *AgentApproval        `json:"agentApproval,omitempty"`
 	// +kubebuilder:validation:Minimum=0
 	NetworkDiscoveryDelaySeconds *int64 `json:"networkDiscoveryDelaySeconds,omitempty"`
 }

@@ -101,11 +101,13 @@ func liveFiles(e *model.InfraEnv, static bool) []liveFile {
 		}
 	}
 	files := []liveFile{
-		plain("/usr/local/bin/agent-fix-bz1964591", 0o755, "#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
+		plain("/usr/local/bin/agent-fix-bz1964591", 0o755,
+			"#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
 		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
 		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
 		plain("/root/.docker/config.json", 0o644, e.PullSecret),
-		plain("/root/assisted.te", 0o644, "module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
+		plain("/root/assisted.te", 0o644,
+			"module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
 	}
 	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		// The service writes this one mode in decimal, where 0644 is meant.
@@ -115,7 +117,8 @@ func liveFiles(e *model.InfraEnv, static bool) []liveFile {
 		))
 	}
 	if e.AdditionalTrustBundle != "" {
-		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600, e.AdditionalTrustBundle))
+		files = append(files, plain("/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem", 0o600,
+			e.AdditionalTrustBundle))
 	}
 	if static {
 		for _, f := range slices.Concat(networkScripts(), networkFiles(e)) {
@@ -232,7 +235,8 @@ func MinimalArchive(e *model.InfraEnv) []byte {
 	}
 	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		add("/etc/systemd/system/coreos-livepxe-rootfs.service.d/10-proxy.conf", isowriter.ModeFile|0o644,
-			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy, noProxy))
+			fmt.Appendf(nil, "[Service]\nEnvironment=http_proxy=%s\nEnvironment=https_proxy=%s\nEnvironment=no_proxy=%s\n", httpProxy, httpsProxy,
+				noProxy))
 	}
 	return isowriter.Gzip(isowriter.Archive(members...).Bytes())
 }

@@ -124,8 +124,10 @@ const (
 
 func networkScripts() []networkFile {
 	return []networkFile{
-		{"/usr/local/bin/pre-network-manager-config.sh", 0o755, "#!/bin/bash\n. /usr/local/bin/common_network_script.sh\nfor folder in /etc/assisted/network/host*; do\n\tis_mine \"$folder\" && cp \"$folder\"/*.yml /etc/nmstate/\ndone\n"},
-		{"/usr/local/bin/common_network_script.sh", 0o755, "is_mine() {\n\tcut -d= -f1 \"$1/mac_interface.ini\" | grep -qixFf - <(cat /sys/class/net/*/address)\n}\n"},
+		{"/usr/local/bin/pre-network-manager-config.sh", 0o755,
+			"#!/bin/bash\n. /usr/local/bin/common_network_script.sh\nfor folder in /etc/assisted/network/host*; do\n\tis_mine \"$folder\" && cp \"$folder\"/*.yml /etc/nmstate/\ndone\n"},
+		{"/usr/local/bin/common_network_script.sh", 0o755,
+			"is_mine() {\n\tcut -d= -f1 \"$1/mac_interface.ini\" | grep -qixFf - <(cat /sys/class/net/*/address)\n}\n"},
 	}
 }
 

@@ -176,7 +176,8 @@ func addSystemManifests(c *model.Cluster, roles []string) {
 		}
 	}
 	if model.Value(c.SchedulableMasters) || model.Value(c.SchedulableMastersForced) {
-		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable", "- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
+		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable",
+			"- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
 	}
 	if c.IsSingle() {
 		add("dnsmasq-bootstrap-in-place.yaml", machineConfig(model.RoleMaster, "50-master-dnsmasq-configuration"))
@@ -204,7 +205,8 @@ func addOperatorManifests(c *model.Cluster, add func(name, content string)) {
 		return
 	}
 	c.Objects["custom_manifests.json"] = []byte(model.InString(later))
-	add("olm_operator_manifests.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: olm-operator-manifests\n  namespace: assisted-installer\n")
+	add("olm_operator_manifests.yaml",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: olm-operator-manifests\n  namespace: assisted-installer\n")
 }
 
 // encryptionManifest is how the disks of a role are encrypted, in the words of its manifest.

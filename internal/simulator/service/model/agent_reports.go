@@ -133,7 +133,8 @@ func (inv *Inventory) multipathReasons(d *models.Disk) []string {
 	switch {
 	case d.DriveType != models.DriveTypeMultipath:
 	case !kinds[models.DriveTypeFC] && !kinds[models.DriveTypeISCSI]:
-		return []string{fmt.Sprintf("Multipath device has path of unsupported type. It must be %s, %s", models.DriveTypeFC, models.DriveTypeISCSI)}
+		return []string{fmt.Sprintf("Multipath device has path of unsupported type. It must be %s, %s", models.DriveTypeFC,
+			models.DriveTypeISCSI)}
 	case len(kinds) > 1:
 		return []string{"Multipath device has paths of different types, but they must all be the same type"}
 	}

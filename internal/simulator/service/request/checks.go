@@ -127,7 +127,8 @@ func checkProxies(plain, secure, none *string, version string) error {
 			return wire.BadRequest("Failed to validate %s Proxy: Proxy URL format is not valid: '%s'", p.name, text)
 		}
 		if !slices.Contains(p.schemes, u.Scheme) {
-			return wire.BadRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name, strings.Join(p.schemes, " or "), text)
+			return wire.BadRequest("Failed to validate %s Proxy: The URL scheme must be %s and specified in the URL: '%s'", p.name,
+				strings.Join(p.schemes, " or "), text)
 		}
 	}
 	return checkNoProxy(model.Value(none))
@@ -237,7 +238,8 @@ func checkFamilies(name string, vips []model.VIP) error {
 
 func arbiterAllowed(c *model.Cluster) error {
 	if !versions.AtLeast(c.OpenshiftVersion, "4.19") {
-		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift", c.CPUArchitecture, c.OpenshiftVersion)
+		return wire.BadRequest("cannot use TNA Clusters because it's not compatible with the %s architecture on version %s of OpenShift",
+			c.CPUArchitecture, c.OpenshiftVersion)
 	}
 	return nil
 }
@@ -259,7 +261,8 @@ func CheckManifestName(field, name string) error {
 // ManifestContent decodes and checks a manifest.
 func ManifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, error) {
 	if strings.ContainsRune(name, ' ') {
-		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.", name, c.ID)
+		return nil, wire.Refuse(http.StatusUnprocessableEntity, "Cluster manifest %s for cluster %s should not include a space in its name.",
+			name, c.ID)
 	}
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -278,7 +281,8 @@ func ManifestContent(c *model.Cluster, folder, name, encoded string) ([]byte, er
 		}
 	default:
 		if err := yaml.Unmarshal(content, new(any)); err != nil {
-			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID, yamlProblem(err))
+			return nil, wire.BadRequest("Manifest content of file %s for cluster ID %s has an invalid YAML format: yaml: %s", where, c.ID,
+				yamlProblem(err))
 		}
 	}
 	return content, nil

@@ -151,7 +151,8 @@ func (s Maker) domainStep(h *model.Host) models.Step {
 func (s Maker) connectivityStep(h *model.Host) []models.Step {
 	var peers models.ConnectivityCheckParams
 	for _, other := range h.Cluster.Hosts {
-		if other == h || other.Inv == nil || model.OneOf(other.State, model.HostDiscovering, model.HostDisconnected, model.HostInstalled) && h.Kind != model.KindAddedHost || other.Kind == model.KindAddedHost {
+		if other == h || other.Inv == nil || model.OneOf(other.State, model.HostDiscovering, model.HostDisconnected, model.HostInstalled) &&
+			h.Kind != model.KindAddedHost || other.Kind == model.KindAddedHost {
 			continue
 		}
 		p := &models.ConnectivityCheckHost{HostID: strfmt.UUID(other.ID)}

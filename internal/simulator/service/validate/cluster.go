@@ -190,7 +190,8 @@ func (e *clusterCheck) calculationProblems() any {
 		case calculated == "":
 			problems = append(problems, "No suitable matching CIDR found for VIP "+v.IP)
 		case i < len(e.machine) && e.machine[i].CIDR != calculated:
-			problems = append(problems, fmt.Sprintf("The Cluster Machine CIDR %s is different than the calculated CIDR %s.", e.machine[i].CIDR, calculated))
+			problems = append(problems, fmt.Sprintf("The Cluster Machine CIDR %s is different than the calculated CIDR %s.", e.machine[i].CIDR,
+				calculated))
 		}
 	}
 	if len(problems) == 0 {

@@ -348,9 +348,11 @@ func (e *hostCheck) overlap() any {
 			}
 			x, y := e.h.Inv.Interfaces[a.NIC].Name, e.h.Inv.Interfaces[b.NIC].Name
 			if a.Prefix.Masked() == b.Prefix.Masked() {
-				return fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.Prefix.Masked(), x, y)
+				return fmt.Sprintf("Address networks are overlapping: Address network %s appears on multiple interfaces [%s, %s]", a.Prefix.Masked(), x,
+					y)
 			}
-			return fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap", a.Prefix.Masked(), x, b.Prefix.Masked(), y)
+			return fmt.Sprintf("Address networks are overlapping: Address networks %s in interface %s and %s in interface %s overlap",
+				a.Prefix.Masked(), x, b.Prefix.Masked(), y)
 		}
 	}
 	return ""
@@ -364,7 +366,8 @@ func (e *hostCheck) collisions() any {
 		if err != nil || !slices.ContainsFunc(e.h.Inv.Addresses, func(a model.Address) bool { return a.Prefix.Addr() == addr }) {
 			continue
 		}
-		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip, strings.Join(e.c.Before.Collisions[ip], ","))
+		fmt.Fprintf(&lines, "Collisions detected for host ID %s, IP address: %s Mac addresses: %s\n", e.h.ID, ip,
+			strings.Join(e.c.Before.Collisions[ip], ","))
 	}
 	return lines.String()
 }

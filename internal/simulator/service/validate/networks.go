@@ -132,9 +132,11 @@ func NodeAddress(c *model.Cluster) string {
 func Elsewhere(name, ip string, networks []model.MachineNetwork) string {
 	var tried []string
 	for _, n := range networks {
-		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>", n.CIDR, name, ip, n.CIDR))
+		tried = append(tried, fmt.Sprintf("machine network CIDR <%s> verification failed: %s <%s> does not belong to machine-network-cidr <%s>",
+			n.CIDR, name, ip, n.CIDR))
 	}
-	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip, strings.Join(tried, "; "))
+	return fmt.Sprintf("%s '%s' failed verification: none of the machine networks is satisfying the requirements, description: %s", name, ip,
+		strings.Join(tried, "; "))
 }
 
 // InAny reports whether an address lies in one of the networks.

@@ -195,7 +195,8 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 		}
 	}
 	if id == "" {
-		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonWaitingForControlPlane, "the cluster is not registered in the service yet")
+		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonWaitingForControlPlane,
+			"the cluster is not registered in the service yet")
 		return nil
 	}
 	namespace, name := split(id)
@@ -239,7 +240,8 @@ func (s *clusterScope) domains(ctx context.Context) error {
 		used[hosts[i].Domain] = true
 	}
 	list := &clusterv1.MachineList{}
-	if err := s.Client.List(ctx, list, client.InNamespace(s.cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := s.Client.List(ctx, list, client.InNamespace(s.cluster.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: s.cluster.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the Machines of Cluster %s: %w", s.cluster.Name, err)
 	}
 	for i := range list.Items {
@@ -284,11 +286,15 @@ func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 		}
 		if len(left) > 0 {
 			before := s.object.DeepCopy()
-			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonObjectsGo, "waiting for "+strings.Join(left, " and ")+" to go, which the controllers see to that set the finalizers")
+			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonObjectsGo,
+				"waiting for "+strings.Join(left, " and ")+" to go, which the controllers see to that set the finalizers")
 			return ctrl.Result{RequeueAfter: objectsGo}, s.save(ctx, before)
 		}
 	}
-	return ctrl.Result{}, client.IgnoreNotFound(s.patch(ctx, func(c *agentv1.AgentCluster) { controllerutil.RemoveFinalizer(c, agentv1.AgentClusterFinalizer) }))
+	return ctrl.Result{}, client.IgnoreNotFound(s.patch(ctx, func(c *agentv1.AgentCluster) {
+		controllerutil.RemoveFinalizer(c,
+			agentv1.AgentClusterFinalizer)
+	}))
 }
 
 // patch writes a change of the AgentCluster except its status, which is kept as it is being written.

@@ -71,7 +71,8 @@ func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read the ClusterDeployment %s: %w", key.Name, err)
 	case have.GetLabels()[labelAgentCluster] != s.object.Name:
-		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign, "ClusterDeployment "+key.Name+" is there, and not of this AgentCluster")
+		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign,
+			"ClusterDeployment "+key.Name+" is there, and not of this AgentCluster")
 		return nil
 	default:
 		if err := s.keepDeployment(ctx, have); err != nil {
@@ -128,7 +129,8 @@ func (s *clusterScope) hosted(ctx context.Context) (*hosted, error) {
 		kubeconfig: field("status", "kubeConfig", "name"), password: field("status", "kubeadminPassword", "name"),
 	}
 	if of.domain == "" || of.pullSecret == "" || of.kubeconfig == "" {
-		return waits("waiting for HostedControlPlane " + ref.Name + " to say its domain (spec.dns.baseDomain), pull secret (spec.pullSecret) and kubeconfig (status.kubeConfig)")
+		return waits("waiting for HostedControlPlane " + ref.Name +
+			" to say its domain (spec.dns.baseDomain), pull secret (spec.pullSecret) and kubeconfig (status.kubeConfig)")
 	}
 	return of, nil
 }
@@ -151,7 +153,8 @@ func (s *clusterScope) newDeployment(of *hosted) *unstructured.Unstructured {
 		"pullSecretRef":   map[string]any{"name": of.pullSecret},
 		"clusterMetadata": metadata,
 		"clusterInstallRef": map[string]any{
-			"group": hubapi.GroupHiveExtension, "version": hubapi.VersionHiveExtension, "kind": hubapi.KindAgentClusterInstall, "name": s.deploymentName(),
+			"group": hubapi.GroupHiveExtension, "version": hubapi.VersionHiveExtension, "kind": hubapi.KindAgentClusterInstall,
+			"name": s.deploymentName(),
 		},
 	}}}
 	u.SetGroupVersionKind(hubapi.GroupVersionKind(hubapi.KindClusterDeployment))

@@ -50,12 +50,14 @@ func (s *scope) installHosted(ctx context.Context) (ctrl.Result, error) {
 	hub, onHub := s.Pool.(*HubPool)
 	if !onHub {
 		s.show()
-		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotOverREST, "machines of a hosted control plane are bound through a hub")
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNotOverREST,
+			"machines of a hosted control plane are bound through a hub")
 		return ctrl.Result{}, nil
 	}
 	if s.infra == nil || s.infra.Status.ClusterDeploymentRef.Name == "" {
 		s.show()
-		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNoDeployment, "waiting for the ClusterDeployment of AgentCluster "+s.cluster.Spec.InfrastructureRef.Name)
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonNoDeployment,
+			"waiting for the ClusterDeployment of AgentCluster "+s.cluster.Spec.InfrastructureRef.Name)
 		return ctrl.Result{}, nil
 	}
 	if s.isLeft(s.host) {

@@ -218,7 +218,8 @@ const attempts = 5
 
 // change changes an Agent as it is at this moment, and only that: what was decided holds for what is
 // written. It is false where the Agent is gone.
-func (p *HubPool) change(ctx context.Context, name types.NamespacedName, change func(*unstructured.Unstructured, *pool.Host) error) (bool, error) {
+func (p *HubPool) change(ctx context.Context, name types.NamespacedName,
+	change func(*unstructured.Unstructured, *pool.Host) error) (bool, error) {
 	var err error
 	for range attempts {
 		var now *unstructured.Unstructured

@@ -107,7 +107,8 @@ func (r *MachineReconciler) ofAgentCluster(ctx context.Context, infra client.Obj
 
 // ofCluster are the AgentMachines of a Cluster.
 func (r *MachineReconciler) ofCluster(ctx context.Context, cluster clusterloop.Key) []reconcile.Request {
-	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name})
+	all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(cluster.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: cluster.Name})
 	var concerned []types.NamespacedName
 	for i := range all.Items {
 		concerned = append(concerned, client.ObjectKeyFromObject(&all.Items[i]))
@@ -145,7 +146,8 @@ func clusters(ctx context.Context, reader client.Reader, namespace string, meant
 func (r *MachineReconciler) ofControlPlane(ctx context.Context, controlPlane client.Object) []reconcile.Request {
 	var concerned []types.NamespacedName
 	for _, c := range clustersOf(ctx, r.Client, controlPlane) {
-		all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(c.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name})
+		all := list(ctx, r.Client, &agentv1.AgentMachineList{}, client.InNamespace(c.Namespace),
+			client.MatchingLabels{clusterv1.ClusterNameLabel: c.Name})
 		for i := range all.Items {
 			if m := &all.Items[i]; hostOf(m).Name == "" {
 				concerned = append(concerned, client.ObjectKeyFromObject(m))
@@ -172,7 +174,8 @@ func (r *ClusterReconciler) ofMachine(ctx context.Context, object client.Object)
 	if machine.Spec.FailureDomain == "" {
 		return nil
 	}
-	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.ClusterName}, cluster); err != nil || !isOfAgents(cluster) {
+	if err := r.Client.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Spec.ClusterName}, cluster); err != nil ||
+		!isOfAgents(cluster) {
 		return nil // a Cluster that comes later wakes by itself
 	}
 	return requests(types.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Spec.InfrastructureRef.Name})
@@ -215,7 +218,10 @@ func (r *TemplateReconciler) ofCluster(ctx context.Context, cluster client.Objec
 // isUsedBy reports whether a template says of itself that it is of a Cluster.
 func isUsedBy(template *agentv1.AgentMachineTemplate, cluster string) bool {
 	return template.Labels[clusterv1.ClusterNameLabel] == cluster ||
-		slices.ContainsFunc(template.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == clusterv1.ClusterKind && o.Name == cluster })
+		slices.ContainsFunc(template.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.Kind == clusterv1.ClusterKind &&
+				o.Name == cluster
+		})
 }
 
 // ofAgentCluster are the templates of the Clusters of an AgentCluster.

@@ -103,7 +103,8 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 }
 
 func (s *scope) waitForDrain() {
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, "waiting for the node of Machine "+s.machine.Name+" to be drained")
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain,
+		"waiting for the node of Machine "+s.machine.Name+" to be drained")
 }
 
 // drainAfterAll makes Cluster API drain a node that came late.
@@ -124,7 +125,8 @@ func (s *scope) isUnfound() bool {
 
 // waitForInstall says that the host is not given back before the installation is over.
 func (s *scope) waitForInstall() {
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall, "the host takes part in an installation that runs, and goes back once that is over")
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall,
+		"the host takes part in an installation that runs, and goes back once that is over")
 }
 
 // holds reports whether there is a reservation that has to be given back.
@@ -143,7 +145,8 @@ func (s *scope) isDrained() bool {
 		return true
 	}
 	for _, c := range status.Conditions {
-		if c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue && c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason {
+		if c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue &&
+			c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason {
 			return true
 		}
 	}
@@ -200,7 +203,8 @@ func (s *scope) lives() bool { return s.machine != nil && s.machine.DeletionTime
 
 // waitForMachine says that the host is not given back for as long as the Machine lives.
 func (s *scope) waitForMachine() {
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine, "the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine,
+		"the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
 }
 
 // forget records that the AgentMachine has no host any more.
@@ -239,13 +243,15 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	host, err := s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
 	switch {
 	case errors.Is(err, errForeign):
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is left alone: "+errForeign.Error())
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned,
+			s.Pool.Thing()+" "+name.Name+" is left alone: "+errForeign.Error())
 		return true, ctrl.Result{}, nil
 	case err != nil:
 		return false, ctrl.Result{}, err
 	case host == nil && s.isElsewhere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
-			"there is no %s %s here to return the machine: it continues to run until a person switches it off, or boots a discovery image on it", s.Pool.Thing(), name.Name))
+			"there is no %s %s here to return the machine: it continues to run until a person switches it off, or boots a discovery image on it",
+			s.Pool.Thing(), name.Name))
 		return true, ctrl.Result{}, nil
 	case host == nil:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is there no more")
@@ -262,7 +268,8 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is not this machine's any more")
 		return true, ctrl.Result{}, nil
 	case host.Cluster != "" && !s.isBoundHere(host):
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned, s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned,
+			s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
 	case host.Installed && s.lives(): // since the AgentMachine was deleted it has become a node
 		s.waitForMachine()
 		return false, ctrl.Result{}, nil
@@ -374,7 +381,8 @@ func (s *scope) returnHost(ctx context.Context) error {
 		name = s.machine.Name
 	}
 	action := model.Action{
-		Key: string(model.ScopeHost.Of(name)) + "/return", Scope: model.ScopeHost.Of(name), Kind: model.ReturnHost, Name: name, Target: s.host.Name,
+		Key: string(model.ScopeHost.Of(name)) + "/return", Scope: model.ScopeHost.Of(name), Kind: model.ReturnHost, Name: name,
+		Target:   s.host.Name,
 		InfraEnv: s.infraEnvID(), Reason: "its Machine is being deleted", Destructive: true,
 	}
 	if err := service.Act(ctx, s.desired(), action); err != nil && model.FaultOf(err).Code != model.CodeNotFound {

@@ -57,7 +57,8 @@ func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 		return false, ctrl.Result{}, nil
 	}
 	if s.infra == nil && isOfAgents(s.cluster) { // without it every host would be of the pool
-		s.waitToReserve(reasonWaitingForCluster, "waiting for AgentCluster "+s.cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
+		s.waitToReserve(reasonWaitingForCluster, "waiting for AgentCluster "+s.cluster.Spec.InfrastructureRef.Name+
+			", which says what the pool is")
 		return false, ctrl.Result{}, nil // it wakes
 	}
 	taken, err := s.choose(ctx)
@@ -127,7 +128,8 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	lost, reason := "", reasonTaken
 	switch {
 	case s.isUnknown(host, isForeign):
-		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: it is not known which cluster of the service is the one of Cluster %s", s.Pool.Thing(), name.Name, s.key.Name))
+		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: it is not known which cluster of the service is the one of Cluster %s",
+			s.Pool.Thing(), name.Name, s.key.Name))
 		return false, nil // it wakes once that is known
 	case isForeign:
 		lost, reason = fmt.Sprintf("%s %s: %s", s.Pool.Thing(), name.Name, errForeign), reasonOutOfReach
@@ -205,7 +207,8 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	asked, err := s.demands(ctx)
 	switch {
 	case errors.Is(err, clusterloop.ErrNotYet):
-		s.waitToReserve(reasonWaitingForControlPlane, "waiting for the control plane of Cluster "+s.cluster.Name+", which says what hosts have to be")
+		s.waitToReserve(reasonWaitingForControlPlane, "waiting for the control plane of Cluster "+s.cluster.Name+
+			", which says what hosts have to be")
 		return false, nil // it wakes
 	case err != nil:
 		s.waitToReserve(reasonUnobserved, messages.Error(err))

@@ -62,7 +62,8 @@ func (p *ServicePool) Hosts(ctx context.Context, namespace string, cluster *agen
 
 // opened are the ids of the InfraEnvs that are named, by their ids or, among those that are opened to the namespace, by
 // their names.
-func (p *ServicePool) opened(ctx context.Context, service install.Backend, namespace string, refs []agentv1.InfraEnvReference) ([]string, error) {
+func (p *ServicePool) opened(ctx context.Context, service install.Backend, namespace string,
+	refs []agentv1.InfraEnvReference) ([]string, error) {
 	var ids []string
 	var named []model.InfraEnv
 	for _, ref := range refs {

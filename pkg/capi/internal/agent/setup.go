@@ -62,10 +62,12 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentmachine").WithOptions(w.Options).
 		For(&agentv1.AgentMachine{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone())).
-		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(util.MachineToInfrastructureMapFunc(agentv1.GroupVersion().WithKind(agentv1.MachineKind)))).
+		Watches(&clusterv1.Machine{},
+			handler.EnqueueRequestsFromMapFunc(util.MachineToInfrastructureMapFunc(agentv1.GroupVersion().WithKind(agentv1.MachineKind)))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges())).
-		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), predicate.GenerationChangedPredicate{}))
+		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane),
+			predicate.GenerationChangedPredicate{}))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
@@ -77,7 +79,8 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 }
 
 // forgetCluster drops what is kept of a Cluster that is gone.
-func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent,
+	_ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	r.workloads.Forget(client.ObjectKeyFromObject(e.Object))
 }
 
@@ -85,12 +88,16 @@ func (r *MachineReconciler) forgetCluster(_ context.Context, e event.DeleteEvent
 func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, w Wiring) error {
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentcluster"), mgr.GetScheme()
-	toInfra := util.ClusterToInfrastructureMapFunc(ctx, agentv1.GroupVersion().WithKind(agentv1.ClusterKind), mgr.GetClient(), &agentv1.AgentCluster{})
+	toInfra := util.ClusterToInfrastructureMapFunc(ctx, agentv1.GroupVersion().WithKind(agentv1.ClusterKind), mgr.GetClient(),
+		&agentv1.AgentCluster{})
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentcluster").WithOptions(w.Options).
-		For(&agentv1.AgentCluster{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone(), predicates.ResourceIsNotExternallyManaged(scheme, log))).
+		For(&agentv1.AgentCluster{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone(),
+			predicates.ResourceIsNotExternallyManaged(scheme, log))).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(toInfra), builder.WithPredicates(clusterChanges())).
-		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane), specOrAnnotations()))
+		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.ofMachine),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane),
+			specOrAnnotations()))
 	if r.Pool.Notes() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
@@ -103,7 +110,8 @@ func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Mana
 	r.watchFilter = w.WatchFilter
 	log, scheme := ctrl.LoggerFrom(ctx).WithValues("controller", "agentmachinetemplate"), mgr.GetScheme()
 	b := ctrl.NewControllerManagedBy(mgr).Named("agentmachinetemplate").WithOptions(w.Options).
-		For(&agentv1.AgentMachineTemplate{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter), notStatusAlone())).
+		For(&agentv1.AgentMachineTemplate{}, builder.WithPredicates(predicates.ResourceHasFilterLabel(scheme, log, w.WatchFilter),
+			notStatusAlone())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges()))
 	if r.Pool.Notes() {
@@ -123,7 +131,8 @@ func notStatusAlone() predicate.Predicate {
 		was, is := e.ObjectOld, e.ObjectNew
 		return was.GetGeneration() != is.GetGeneration() || was.GetDeletionTimestamp().IsZero() != is.GetDeletionTimestamp().IsZero() ||
 			!maps.Equal(was.GetLabels(), is.GetLabels()) || !maps.Equal(was.GetAnnotations(), is.GetAnnotations()) ||
-			!slices.Equal(was.GetFinalizers(), is.GetFinalizers()) || !equality.Semantic.DeepEqual(was.GetOwnerReferences(), is.GetOwnerReferences()) ||
+			!slices.Equal(was.GetFinalizers(), is.GetFinalizers()) ||
+			!equality.Semantic.DeepEqual(was.GetOwnerReferences(), is.GetOwnerReferences()) ||
 			was.GetResourceVersion() == is.GetResourceVersion() // everything is read again
 	}}
 }
@@ -133,7 +142,8 @@ func clusterChanges() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, is := e.ObjectOld.(*clusterv1.Cluster), e.ObjectNew.(*clusterv1.Cluster)
 		return was.Generation != is.Generation || was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() ||
-			ptr.Deref(was.Status.Initialization.InfrastructureProvisioned, false) != ptr.Deref(is.Status.Initialization.InfrastructureProvisioned, false)
+			ptr.Deref(was.Status.Initialization.InfrastructureProvisioned, false) != ptr.Deref(is.Status.Initialization.InfrastructureProvisioned,
+				false)
 	}}
 }
 

@@ -221,7 +221,8 @@ func (s *scope) report(before *agentv1.AgentMachine) {
 // isTrouble reports whether a condition that is not true says more than that it takes time.
 func isTrouble(c *metav1.Condition) bool {
 	switch c.Reason {
-	case reasonWaitingForCluster, reasonWaitingForControlPlane, reasonWaitingForBootstrap, reasonNotYet, "Binding", "Unbinding", "InstallationNotStarted", hubapi.ReasonInstallationInProgress,
+	case reasonWaitingForCluster, reasonWaitingForControlPlane, reasonWaitingForBootstrap, reasonNotYet, "Binding", "Unbinding",
+		"InstallationNotStarted", hubapi.ReasonInstallationInProgress,
 		"AgentNotReady", "ValidationsUnknown":
 		return false
 	}

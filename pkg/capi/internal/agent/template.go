@@ -55,7 +55,8 @@ func (r *TemplateReconciler) Reconcile(ctx context.Context, request ctrl.Request
 		return ctrl.Result{}, machines.Pause(ctx, r.Client, cluster, template)
 	}
 	before := template.DeepCopy()
-	conditions.Set(template, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse, Reason: clusterv1.NotPausedReason})
+	conditions.Set(template, metav1.Condition{Type: clusterv1.PausedCondition, Status: metav1.ConditionFalse,
+		Reason: clusterv1.NotPausedReason})
 	result, err := r.observe(ctx, cluster, template)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -84,7 +85,8 @@ func (r *TemplateReconciler) clusterOf(ctx context.Context, template *agentv1.Ag
 	return machines.ClusterOwning(ctx, r.Client, "AgentMachineTemplate", template.ObjectMeta)
 }
 
-func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Cluster, template *agentv1.AgentMachineTemplate) (ctrl.Result, error) {
+func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Cluster,
+	template *agentv1.AgentMachineTemplate) (ctrl.Result, error) {
 	var infra *agentv1.AgentCluster
 	if cluster != nil {
 		var err error
@@ -93,10 +95,12 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		}
 	}
 	set := func(status metav1.ConditionStatus, reason, message string) {
-		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason, Message: messages.Message(message)})
+		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason,
+			Message: messages.Message(message)})
 	}
 	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
-		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+", which says what the pool is")
+		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+
+			", which says what the pool is")
 		return ctrl.Result{}, nil // it wakes
 	}
 	var again ctrl.Result
@@ -133,7 +137,8 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 // capacityOf is what a node of a host has.
 func capacityOf(h *pool.Host) corev1.ResourceList {
 	list := corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewQuantity(int64(h.CPUs), resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(h.MemoryBytes, resource.BinarySI),
+		corev1.ResourceCPU:    *resource.NewQuantity(int64(h.CPUs), resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(h.MemoryBytes, resource.BinarySI),
 	}
 	if h.DiskBytes > 0 {
 		list[corev1.ResourceEphemeralStorage] = *resource.NewQuantity(h.DiskBytes, resource.DecimalSI)

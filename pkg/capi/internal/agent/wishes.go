@@ -37,7 +37,8 @@ func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
 		w.DiskBytes = from.MinDisk.Value()
 	}
 	for _, c := range from.SpreadConstraints {
-		w.Spread = append(w.Spread, pool.Spread{Key: c.TopologyKey, MaxSkew: int(ptr.Deref(c.MaxSkew, 1)), Strict: c.WhenUnsatisfiable == corev1.DoNotSchedule})
+		w.Spread = append(w.Spread, pool.Spread{Key: c.TopologyKey, MaxSkew: int(ptr.Deref(c.MaxSkew, 1)),
+			Strict: c.WhenUnsatisfiable == corev1.DoNotSchedule})
 	}
 	return w, nil
 }

@@ -83,11 +83,13 @@ func (s *scope) failure() string {
 func (s *scope) showAbsent() {
 	switch why := s.view.LeftOut(s.machine.Name); {
 	case why != "":
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, messages.Short(messages.Text(why), longestReason)+
-			"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason,
+			messages.Short(messages.Text(why), longestReason)+
+				"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
 	case s.wasLeftOut():
 	default:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason, "the machine has not registered in the service yet")
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostNotRegisteredReason,
+			"the machine has not registered in the service yet")
 	}
 }
 
@@ -96,7 +98,8 @@ const longestReason = 500
 
 // wasLeftOut reports whether the machine was taken out of the cluster before the installation, and has not registered since.
 func (s *scope) wasLeftOut() bool {
-	return s.view.LeftOut(s.machine.Name) != "" || conditions.GetReason(s.config, bootstrapv1.HostValidatedCondition) == bootstrapv1.HostLeftOutReason
+	return s.view.LeftOut(s.machine.Name) != "" || conditions.GetReason(s.config,
+		bootstrapv1.HostValidatedCondition) == bootstrapv1.HostLeftOutReason
 }
 
 // settlesIn is how long it takes until what fails of the host counts; 0 where it does.
@@ -139,7 +142,8 @@ func (s *scope) showInfraEnv(acted error) {
 	case reason == "":
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InfraEnvReadyCondition, "")
 	case s.bootsFromDisk(): // a node that runs is Ready
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, "the machine boots from its disk, and needs no discovery image")
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason,
+			"the machine boots from its disk, and needs no discovery image")
 	case passes:
 		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, reason, message)
 	default:

@@ -38,7 +38,8 @@ func (s *scope) liveISO(ctx context.Context, infrastructure *unstructured.Unstru
 	}
 	if s.hasBooted() {
 		// Another image in a machine that runs would have it provisioned anew.
-		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForImageReason, "the machine was provisioned with another discovery image than the present one")
+		s.set(bootstrapv1.InfraEnvReadyCondition, metav1.ConditionFalse, bootstrapv1.WaitingForImageReason,
+			"the machine was provisioned with another discovery image than the present one")
 		return s.emptySecret(ctx)
 	}
 	patched := infrastructure.DeepCopy()
@@ -77,7 +78,8 @@ func (s *scope) takeBack(ctx context.Context) error {
 		return nil
 	}
 	infrastructure, err := machines.Infrastructure(ctx, s.Client, s.machine)
-	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO { // detached by another client
+	// detached by another client
+	if err != nil || !s.isLetGo(infrastructure) || machines.WayOf(s.machine, infrastructure) != machines.LiveISO {
 		return err
 	}
 	return s.setDetached(ctx, infrastructure, false)

@@ -231,7 +231,9 @@ func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message 
 // boots once the data is there.
 func (s *scope) summarize() {
 	ready := metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
-	for _, kind := range []string{bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition, bootstrapv1.HostValidatedCondition} { // what comes first is waited for by what comes last
+	// what comes first is waited for by what comes last
+	for _, kind := range []string{bootstrapv1.DataSecretAvailableCondition, bootstrapv1.InfraEnvReadyCondition,
+		bootstrapv1.HostValidatedCondition} {
 		c := conditions.Get(s.config, kind)
 		if c != nil && c.Status == metav1.ConditionFalse && c.Reason != bootstrapv1.HostNotRegisteredReason {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message

@@ -54,7 +54,8 @@ type Keeper struct {
 const again = time.Minute
 
 // errTaken says that another component writes the authority into a caller.
-var errTaken = errors.New("cert-manager writes another authority into it (annotation " + injected + "): apply the manifests that are made for self-managed certificates")
+var errTaken = errors.New("cert-manager writes another authority into it (annotation " + injected +
+	"): apply the manifests that are made for self-managed certificates")
 
 const injected = "cert-manager.io/inject-ca-from"
 

@@ -94,7 +94,8 @@ func (m *material) write() (map[string][]byte, error) {
 	}
 	encode := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
 	return map[string][]byte{
-		keyAuthority: m.bundle(), keyAuthorityKey: encode(blockKey, signer), keyCertificate: encode(blockCertificate, m.serving.Certificate[0]), keyKey: encode(blockKey, key),
+		keyAuthority: m.bundle(), keyAuthorityKey: encode(blockKey, signer), keyCertificate: encode(blockCertificate, m.serving.Certificate[0]),
+		keyKey: encode(blockKey, key),
 	}, nil
 }
 
@@ -158,7 +159,8 @@ func newAuthority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "oaictl webhooks", Organization: []string{"oaictl"}}, NotBefore: now.Add(-before), NotAfter: now.Add(authorityLife),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "oaictl webhooks", Organization: []string{"oaictl"}}, NotBefore: now.Add(-before),
+		NotAfter: now.Add(authorityLife),
 		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -179,7 +181,8 @@ func (m *material) sign(names []string, now time.Time) (tls.Certificate, error) 
 		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: names[0], Organization: []string{"oaictl"}}, DNSNames: names, NotBefore: now.Add(-before), NotAfter: now.Add(servingLife),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: names[0], Organization: []string{"oaictl"}}, DNSNames: names,
+		NotBefore: now.Add(-before), NotAfter: now.Add(servingLife),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, m.authorities[0], key.Public(), m.signer)

@@ -84,7 +84,8 @@ func (v *View) Installed() bool {
 func (v *View) Deleted() bool { return isDeleted(&v.Look) }
 
 func isDeleted(look *install.Look) bool {
-	return look.Observed.Cluster == nil && slices.ContainsFunc(look.Plan.Blockers, func(b model.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
+	return look.Observed.Cluster == nil && slices.ContainsFunc(look.Plan.Blockers,
+		func(b model.Blocker) bool { return b.Reason == model.ReasonClusterDeleted })
 }
 
 // BeforeInstall reports whether the installation has not begun.

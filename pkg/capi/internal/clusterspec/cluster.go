@@ -244,7 +244,8 @@ func installConfig(controlPlane *controlplanev1.OpenshiftAssistedControlPlane, t
 		overrides["capabilities"] = capabilities
 	}
 	for _, from := range []struct{ where, text string }{
-		{"the annotation " + controlplanev1.InstallConfigOverrideAnnotation, controlPlane.Annotations[controlplanev1.InstallConfigOverrideAnnotation]},
+		{"the annotation " + controlplanev1.InstallConfigOverrideAnnotation,
+			controlPlane.Annotations[controlplanev1.InstallConfigOverrideAnnotation]},
 		{"spec.config.installConfigOverrides", controlPlane.Spec.Config.InstallConfigOverrides},
 	} {
 		if from.text == "" {

@@ -152,7 +152,8 @@ func (s *Source) toObserve(ctx context.Context, c *Cluster, observed *model.Obse
 	}
 	if part.installed {
 		if kubeconfig, err := s.importedKubeconfig(ctx, c); err == nil {
-			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID], Kubeconfig: spec.NewSecret(kubeconfig).Source()}
+			out.Spec.Import = &spec.Import{ClusterID: c.ControlPlane.Annotations[AnnotationOpenShiftID],
+				Kubeconfig: spec.NewSecret(kubeconfig).Source()}
 		}
 	}
 	return &model.Desired{Spec: out, Options: s.options(c, part, observed)}
@@ -267,7 +268,8 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 	}
 	part := takePart(c, observed)
 	if wanted := replicasOf(c.ControlPlane); part.before && part.controlPlane < wanted {
-		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted, clusterloop.ErrNotYet)
+		return nil, fmt.Errorf("the control plane of Cluster %s has %d Machines of %d: %w", c.Name, part.controlPlane, wanted,
+			clusterloop.ErrNotYet)
 	}
 	var out *spec.Cluster
 	var err error
@@ -297,7 +299,8 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 		}
 		return nil, err
 	}
-	if unregistered := observed != nil && observed.Cluster == nil && !out.Imported(); unregistered && s.Release != nil && out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
+	if unregistered := observed != nil && observed.Cluster == nil && !out.Imported(); unregistered && s.Release != nil &&
+		out.Spec.OpenShift.ReleaseImage == "" && out.Spec.OpenShift.ImageSet == "" {
 		if out.Spec.OpenShift.ReleaseImage, err = s.Release(ctx, c, out); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,8 @@ import (
 
 // Twins are the other control planes of the namespace that record the same cluster as their own, or the same
 // registration: one was copied with its annotations. What is written in another namespace does not count.
-func Twins(ctx context.Context, reader client.Reader, plane *controlplanev1.OpenshiftAssistedControlPlane) ([]*controlplanev1.OpenshiftAssistedControlPlane, error) {
+func Twins(ctx context.Context, reader client.Reader,
+	plane *controlplanev1.OpenshiftAssistedControlPlane) ([]*controlplanev1.OpenshiftAssistedControlPlane, error) {
 	list := &controlplanev1.OpenshiftAssistedControlPlaneList{}
 	if err := reader.List(ctx, list, client.InNamespace(plane.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("look for copies of control plane %s: %w", plane.Name, err)

@@ -20,14 +20,16 @@ import (
 
 // host is a Machine as one of the cluster's hosts. cluster is the desired state of the cluster, and have the host in
 // the service, nil if it has not registered. ownName says that it keeps the hostname that it has by itself.
-func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine, have *model.Host) (host spec.Host, ownName bool, err error) {
+func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec, m Machine,
+	have *model.Host) (host spec.Host, ownName bool, err error) {
 	host = knownHost(c, m)
 	if m.Config == nil {
 		return host, true, nil
 	}
 	if machines.WayOf(m.Machine, m.Infrastructure) == machines.Unknown {
 		ref := m.Spec.InfrastructureRef
-		return spec.Host{}, false, fmt.Errorf("waiting for the %s %s of Machine %s, which says how it boots: %w", ref.Kind, ref.Name, m.Name, clusterloop.ErrNotYet)
+		return spec.Host{}, false, fmt.Errorf("waiting for the %s %s of Machine %s, which says how it boots: %w", ref.Kind, ref.Name, m.Name,
+			clusterloop.ErrNotYet)
 	}
 	config := &m.Config.Spec
 	fail := func(field string, err error) (spec.Host, bool, error) {
@@ -308,7 +310,8 @@ func (s *Source) fencedBy(ctx context.Context, namespace, secret, address string
 		}
 		texts[key] = text
 	}
-	return &spec.Fencing{Address: texts[keyAddress], Credentials: spec.CredentialsOf(texts[keyUsername], spec.NewSecret(texts[keyPassword])), Insecure: &insecure}, nil
+	return &spec.Fencing{Address: texts[keyAddress], Credentials: spec.CredentialsOf(texts[keyUsername], spec.NewSecret(texts[keyPassword])),
+		Insecure: &insecure}, nil
 }
 
 func nested(object map[string]any, path ...string) (map[string]any, bool, error) {

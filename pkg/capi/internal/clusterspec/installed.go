@@ -33,7 +33,8 @@ const AnnotationOpenShiftID = "oaictl.io/openshift-id"
 
 // isInstalled reports whether a cluster is installed, by any service. Once installed, it stays so.
 func isInstalled(c *Cluster, observed *model.Observed) bool {
-	return c.ControlPlane.Annotations[AnnotationOpenShiftID] != "" || observed != nil && observed.Cluster != nil && observed.Cluster.State.Installed()
+	return c.ControlPlane.Annotations[AnnotationOpenShiftID] != "" || observed != nil && observed.Cluster != nil &&
+		observed.Cluster.State.Installed()
 }
 
 // installed is a cluster that is installed already, as far as that concerns hosts that are added: how it is installed

@@ -33,14 +33,16 @@ func (s *Source) Mark(ctx context.Context, key clusterloop.Key) (uint64, error) 
 	}
 	note(sum, cluster, cluster.ResourceVersion)
 	controlPlane := &controlplanev1.OpenshiftAssistedControlPlane{}
-	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: cluster.Spec.ControlPlaneRef.Name}, controlPlane); err != nil {
+	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: cluster.Spec.ControlPlaneRef.Name},
+		controlPlane); err != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
 	note(sum, controlPlane, "")
 	for _, list := range []client.ObjectList{
 		&clusterv1.MachineList{}, &bootstrapv1.OpenshiftAssistedConfigList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{},
 	} {
-		err := s.Client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: key.Name}, client.UnsafeDisableDeepCopy)
+		err := s.Client.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: key.Name},
+			client.UnsafeDisableDeepCopy)
 		if err != nil {
 			return 0, fmt.Errorf("look whether objects of Cluster %s have changed: %w", key, err)
 		}

@@ -95,7 +95,8 @@ func takePart(c *Cluster, observed *model.Observed) part {
 // isUnwritten reports whether the installation of a host has not begun: nothing is on its disk yet.
 func isUnwritten(host *model.Host) bool {
 	switch host.State {
-	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled, model.HostPreparing:
+	case model.HostInstalling, model.HostNeedsUser, model.HostInstalled, model.HostAdded, model.HostFailed, model.HostCancelled,
+		model.HostPreparing:
 		return false
 	}
 	return true
@@ -156,7 +157,8 @@ func isLate(c *Cluster, known map[string]*model.Host, now time.Time) bool {
 		required = int(*config.RequiredWorkers)
 	}
 	complete := ready == workers && workers >= c.Workers
-	return controlPlane >= replicasOf(c.ControlPlane) && !complete && ready >= required && !now.Before(since.Add(duration(config.WorkerWait, workerWait)))
+	return controlPlane >= replicasOf(c.ControlPlane) && !complete && ready >= required &&
+		!now.Before(since.Add(duration(config.WorkerWait, workerWait)))
 }
 
 func duration(d *metav1.Duration, otherwise time.Duration) time.Duration {

@@ -226,8 +226,10 @@ func (s Search) engines(ctx context.Context) ([]Found, error) {
 				continue
 			}
 			found = append(found, Found{
-				fmt.Sprintf("MultiClusterEngine %s has its component %s not switched off, which brings the kinds of %s", list.Items[i].GetName(), component, project),
-				fmt.Sprintf("set enabled: false for %s in spec.overrides.components of MultiClusterEngine %s (%s%s in older releases)", component, list.Items[i].GetName(), component, previewSuffix),
+				fmt.Sprintf("MultiClusterEngine %s has its component %s not switched off, which brings the kinds of %s", list.Items[i].GetName(),
+					component, project),
+				fmt.Sprintf("set enabled: false for %s in spec.overrides.components of MultiClusterEngine %s (%s%s in older releases)", component,
+					list.Items[i].GetName(), component, previewSuffix),
 			})
 		}
 	}

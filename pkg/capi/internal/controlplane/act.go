@@ -59,7 +59,8 @@ func (k *machineKeeper) noteReplacing(ctx context.Context, replacing []lifecycle
 	if len(replacing) > 0 {
 		text = lifecycle.Note(replacing)
 		newest := replacing[len(replacing)-1]
-		k.plane.Status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: newest.Machine, Time: newest.Timestamp, RetryCount: ptr.To(newest.RetryCount)}
+		k.plane.Status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: newest.Machine, Time: newest.Timestamp,
+			RetryCount: ptr.To(newest.RetryCount)}
 	}
 	if k.plane.Annotations[lifecycle.ReplacingAnnotation] == text {
 		return nil
@@ -101,8 +102,10 @@ func (k *machineKeeper) deleteMachine(ctx context.Context, d *lifecycle.Decision
 	case err != nil:
 		return fmt.Errorf("delete Machine %s: %w", victim.Name, err)
 	}
-	reasons := map[lifecycle.Cause]string{lifecycle.Scale: "there is one too many", lifecycle.Rollout: "it is not what the control plane says", lifecycle.Remediate: "it is unhealthy"}
-	k.recorder.Eventf(k.plane, victim, corev1.EventTypeNormal, "MachineDeleted", "Delete", "deleted Machine %s: %s", victim.Name, reasons[d.Cause])
+	reasons := map[lifecycle.Cause]string{lifecycle.Scale: "there is one too many", lifecycle.Rollout: "it is not what the control plane says",
+		lifecycle.Remediate: "it is unhealthy"}
+	k.recorder.Eventf(k.plane, victim, corev1.EventTypeNormal, "MachineDeleted", "Delete", "deleted Machine %s: %s", victim.Name,
+		reasons[d.Cause])
 	return nil
 }
 
@@ -112,7 +115,8 @@ func (d *deletion) dropHooks(ctx context.Context) error {
 		return nil
 	}
 	list := &clusterv1.MachineList{}
-	if err := d.client.List(ctx, list, client.InNamespace(d.plane.Namespace), client.MatchingLabels{clusterv1.MachineControlPlaneNameLabel: nameLabel(d.plane.Name)}); err != nil {
+	if err := d.client.List(ctx, list, client.InNamespace(d.plane.Namespace),
+		client.MatchingLabels{clusterv1.MachineControlPlaneNameLabel: nameLabel(d.plane.Name)}); err != nil {
 		return fmt.Errorf("list the Machines of the control plane %s: %w", d.plane.Name, err)
 	}
 	for i := range list.Items {

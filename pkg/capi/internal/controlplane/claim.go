@@ -84,9 +84,11 @@ func (r *registration) isFree(ctx context.Context, name string) error {
 	}
 	for i := range planes.Items {
 		other := &planes.Items[i]
-		if other.UID != r.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" && clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
+		if other.UID != r.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" &&
+			clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
 			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name, name)}}
+				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name,
+				name)}}
 		}
 	}
 	return nil

@@ -35,7 +35,8 @@ func showUpToDate(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *lif
 		setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionTrue, clusterv1.MachineUpToDateReason, "")
 		return
 	}
-	setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, "* "+strings.Join(fields, "\n* "))
+	setOn(m.Machine, clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason,
+		"* "+strings.Join(fields, "\n* "))
 }
 
 // showMachines says what is done to the Machines, and what that waits for.
@@ -45,9 +46,14 @@ func (r *statusReport) showMachines() {
 		r.showRollout()
 		r.showRemediation()
 	}
-	r.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition, r.machines, clusterv1.NotReadyReason, clusterv1.ReadyUnknownReason, clusterv1.ReadyReason)
-	told := slices.DeleteFunc(slices.Clone(r.machines), func(m *clusterv1.Machine) bool { return !conditions.Has(m, clusterv1.MachineUpToDateCondition) })
-	r.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason, clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
+	r.aggregate(clusterv1.MachineReadyCondition, clusterv1.MachinesReadyCondition, r.machines, clusterv1.NotReadyReason,
+		clusterv1.ReadyUnknownReason, clusterv1.ReadyReason)
+	told := slices.DeleteFunc(slices.Clone(r.machines), func(m *clusterv1.Machine) bool {
+		return !conditions.Has(m,
+			clusterv1.MachineUpToDateCondition)
+	})
+	r.aggregate(clusterv1.MachineUpToDateCondition, clusterv1.MachinesUpToDateCondition, told, clusterv1.NotUpToDateReason,
+		clusterv1.UpToDateUnknownReason, clusterv1.UpToDateReason)
 }
 
 // Purposes for which a Machine is deleted. Each has a condition that reports what the deletion waits for.
@@ -126,7 +132,8 @@ func (r *statusReport) showScaling() {
 		if r.required(forScaling) != "" {
 			reason = controlplanev1.EtcdMemberRemovalRequiredReason
 		}
-		r.set(clusterv1.ScalingUpCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling up from %d to %d replicas", have, want), missing))
+		r.set(clusterv1.ScalingUpCondition, metav1.ConditionTrue, reason,
+			blocked(fmt.Sprintf("Scaling up from %d to %d replicas", have, want), missing))
 	}
 	switch reason := clusterv1.ScalingDownReason; {
 	case have <= want:
@@ -135,7 +142,8 @@ func (r *statusReport) showScaling() {
 		if r.required(forScaling) != "" {
 			reason = controlplanev1.EtcdMemberRemovalRequiredReason
 		}
-		r.set(clusterv1.ScalingDownCondition, metav1.ConditionTrue, reason, blocked(fmt.Sprintf("Scaling down from %d to %d replicas", have, want)))
+		r.set(clusterv1.ScalingDownCondition, metav1.ConditionTrue, reason,
+			blocked(fmt.Sprintf("Scaling down from %d to %d replicas", have, want)))
 	}
 }
 
@@ -174,7 +182,8 @@ func (r *statusReport) showRollout() {
 	case len(d.Rollout) == 0 && !leaving:
 		r.set(clusterv1.RollingOutCondition, metav1.ConditionFalse, clusterv1.NotRollingOutReason, r.notRolling())
 	case r.required(forRollout) != "":
-		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason, r.required(forRollout)+"\n"+text)
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason,
+			r.required(forRollout)+"\n"+text)
 	case len(waits) > 0:
 		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:", waits))
 	default:
@@ -225,7 +234,8 @@ func (r *statusReport) aggregate(of, into string, machines []*clusterv1.Machine,
 		return
 	}
 	condition, err := conditions.NewAggregateCondition(machines, of, conditions.TargetConditionType(into), conditions.CustomMergeStrategy{
-		MergeStrategy: conditions.DefaultMergeStrategy(conditions.ComputeReasonFunc(conditions.GetDefaultComputeMergeReasonFunc(no, unknown, yes))),
+		MergeStrategy: conditions.DefaultMergeStrategy(conditions.ComputeReasonFunc(conditions.GetDefaultComputeMergeReasonFunc(no, unknown,
+			yes))),
 	})
 	if err != nil {
 		r.set(into, metav1.ConditionUnknown, clusterv1.InternalErrorReason, err.Error())
@@ -256,7 +266,8 @@ func (r *statusReport) showLastRemediation() {
 	status := &r.plane.Status
 	for _, m := range r.machines {
 		if last := lifecycle.RemediationFor(m); last != nil && last.Timestamp.After(status.LastRemediation.Time.Time) {
-			status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: last.Machine, Time: last.Timestamp, RetryCount: new(last.RetryCount)}
+			status.LastRemediation = controlplanev1.LastRemediationStatus{Machine: last.Machine, Time: last.Timestamp,
+				RetryCount: new(last.RetryCount)}
 		}
 	}
 }

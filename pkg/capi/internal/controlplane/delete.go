@@ -105,7 +105,8 @@ func (d *deletion) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	twins, err := clusterspec.Twins(ctx, d.client, d.plane)
-	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
+	if err != nil || slices.ContainsFunc(twins,
+		func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
 	service, err := d.installations.Service(d.plane.Namespace)
@@ -129,7 +130,8 @@ func (d *deletion) deleteCluster(ctx context.Context) error {
 // then the key by which that is proven.
 func (d *deletion) deleteRecords(ctx context.Context) error {
 	twins, err := clusterspec.Twins(ctx, d.client, d.plane)
-	if err != nil || slices.ContainsFunc(twins, func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
+	if err != nil || slices.ContainsFunc(twins,
+		func(p *controlplanev1.OpenshiftAssistedControlPlane) bool { return p.DeletionTimestamp.IsZero() }) {
 		return err
 	}
 	own, err := d.registration.records(ctx)

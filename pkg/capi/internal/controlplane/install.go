@@ -62,7 +62,9 @@ func (i *installation) install(ctx context.Context) error {
 		return nil
 	case view.NoPlan != nil && view.Installed(): // it runs: how it is, it says itself
 	case view.NoPlan != nil && view.Observed.Cluster != nil && view.Observed.Cluster.State.Stopped():
-		i.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, "the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+messages.Error(view.NoPlan))
+		i.notAvailable(controlplanev1.ControlPlaneInstallFailedReason,
+			"the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+
+				messages.Error(view.NoPlan))
 	case view.NoPlan != nil:
 		if err := i.noView(view.NoPlan); err != nil {
 			return errors.Join(err, i.markOwn(ctx))

@@ -226,14 +226,16 @@ func (f *machineMaker) template(ctx context.Context, name string) (*unstructured
 // ownTemplate makes the Cluster an owner of the template that Machines are made of, so that it is moved with the
 // Cluster, and deleted with the last one that uses it.
 func (f *machineMaker) ownTemplate(ctx context.Context, template *unstructured.Unstructured) error {
-	if template == nil || !template.GetDeletionTimestamp().IsZero() || util.IsOwnedByObject(template, f.cluster, clusterv1.GroupVersion.WithKind("Cluster").GroupKind()) {
+	if template == nil || !template.GetDeletionTimestamp().IsZero() ||
+		util.IsOwnedByObject(template, f.cluster, clusterv1.GroupVersion.WithKind("Cluster").GroupKind()) {
 		return nil
 	}
 	changed := template.DeepCopy()
 	changed.SetOwnerReferences(append(changed.GetOwnerReferences(), metav1.OwnerReference{
 		APIVersion: clusterv1.GroupVersion.String(), Kind: "Cluster", Name: f.cluster.Name, UID: f.cluster.UID,
 	}))
-	if err := f.client.Patch(ctx, changed, client.MergeFromWithOptions(template, client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
+	if err := f.client.Patch(ctx, changed, client.MergeFromWithOptions(template,
+		client.MergeFromWithOptimisticLock{})); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("have the Cluster own %s %s: %w", template.GetKind(), template.GetName(), err)
 	}
 	return nil
@@ -247,7 +249,8 @@ func (k *machineKeeper) judged(q *lifecycle.Question) {
 			setOn(m, clusterv1.MachineOwnerRemediatedCondition, metav1.ConditionFalse, verdict.Reason, verdict.Message)
 			continue
 		}
-		if m.DeletionTimestamp.IsZero() && conditions.IsTrue(m, clusterv1.MachineHealthCheckSucceededCondition) && conditions.IsFalse(m, clusterv1.MachineOwnerRemediatedCondition) {
+		if m.DeletionTimestamp.IsZero() && conditions.IsTrue(m, clusterv1.MachineHealthCheckSucceededCondition) &&
+			conditions.IsFalse(m, clusterv1.MachineOwnerRemediatedCondition) {
 			conditions.Delete(m, clusterv1.MachineOwnerRemediatedCondition)
 		}
 	}

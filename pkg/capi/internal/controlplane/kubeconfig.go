@@ -92,7 +92,8 @@ func (h *kubeconfigHandout) provide(ctx context.Context) ([]byte, ctrl.Result, e
 		return nil, ctrl.Result{}, nil
 	case data == nil:
 		if !ptr.Deref(h.plane.Status.Initialization.ControlPlaneInitialized, false) {
-			h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, "the service hands out a kubeconfig once the installation runs")
+			h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
+				"the service hands out a kubeconfig once the installation runs")
 		}
 		return nil, ctrl.Result{}, nil
 	}
@@ -240,7 +241,8 @@ func (h *kubeconfigHandout) initialize(ctx context.Context, data []byte) (ctrl.R
 		return ctrl.Result{}, nil
 	}
 	if err := h.answers(ctx, data); err != nil {
-		h.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer", "the API server of the cluster does not answer yet: "+err.Error())
+		h.set(controlplanev1.InitializedCondition, metav1.ConditionFalse, "WaitingForAPIServer",
+			"the API server of the cluster does not answer yet: "+err.Error())
 		return ctrl.Result{RequeueAfter: max(soon, h.clock.Wall(probeEvery))}, nil //nolint:nilerr // the condition says it, and it is asked again
 	}
 	h.plane.Status.Initialization.ControlPlaneInitialized = ptr.To(true)

@@ -161,14 +161,16 @@ func (f *machineMaker) makeMachine(ctx context.Context, name string, instead *li
 	template := &f.plane.Spec.MachineTemplate.Spec
 	machine := &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: f.plane.Namespace, Labels: labels, Annotations: f.machineAnnotations(instead), OwnerReferences: []metav1.OwnerReference{*owner},
+			Name: name, Namespace: f.plane.Namespace, Labels: labels, Annotations: f.machineAnnotations(instead),
+			OwnerReferences: []metav1.OwnerReference{*owner},
 		},
 		Spec: clusterv1.MachineSpec{
 			ClusterName: f.cluster.Name, Version: cmp.Or(f.plane.Status.Version, f.plane.Spec.Version), FailureDomain: f.failureDomain(ctx),
 			Bootstrap: clusterv1.Bootstrap{ConfigRef: clusterv1.ContractVersionedObjectReference{
 				APIGroup: bootstrapv1.GroupVersion().Group, Kind: "OpenshiftAssistedConfig", Name: name,
 			}},
-			InfrastructureRef: infrastructure, ReadinessGates: template.ReadinessGates, Taints: template.Taints, MinReadySeconds: template.MinReadySeconds,
+			InfrastructureRef: infrastructure, ReadinessGates: template.ReadinessGates, Taints: template.Taints,
+			MinReadySeconds: template.MinReadySeconds,
 			Deletion: clusterv1.MachineDeletionSpec{
 				NodeDrainTimeoutSeconds:        template.Deletion.NodeDrainTimeoutSeconds,
 				NodeVolumeDetachTimeoutSeconds: template.Deletion.NodeVolumeDetachTimeoutSeconds,
@@ -204,7 +206,8 @@ func plain(owner metav1.OwnerReference) metav1.OwnerReference {
 	return owner
 }
 
-func (f *machineMaker) makeInfrastructure(ctx context.Context, name string, labels, annotations map[string]string) (clusterv1.ContractVersionedObjectReference, error) {
+func (f *machineMaker) makeInfrastructure(ctx context.Context, name string, labels,
+	annotations map[string]string) (clusterv1.ContractVersionedObjectReference, error) {
 	ref := f.plane.Spec.MachineTemplate.Spec.InfrastructureRef
 	template, err := f.template(ctx, ref.Name)
 	if err == nil {
@@ -247,7 +250,8 @@ func (f *machineMaker) labels() map[string]string {
 // ownLabels are those of them that no template says.
 func (f *machineMaker) ownLabels() map[string]string {
 	return map[string]string{
-		clusterv1.ClusterNameLabel: f.cluster.Name, clusterv1.MachineControlPlaneLabel: "", clusterv1.MachineControlPlaneNameLabel: nameLabel(f.plane.Name),
+		clusterv1.ClusterNameLabel: f.cluster.Name, clusterv1.MachineControlPlaneLabel: "",
+		clusterv1.MachineControlPlaneNameLabel: nameLabel(f.plane.Name),
 	}
 }
 

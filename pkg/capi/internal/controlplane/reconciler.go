@@ -173,7 +173,9 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, nil
 	}
 	if !s.cluster.Spec.ControlPlaneEndpoint.IsValid() {
-		s.notAvailable(controlplanev1.ControlPlaneInstallingReason, "waiting for the endpoint of the control plane of Cluster "+s.cluster.Name+": its infrastructure provider sets spec.controlPlaneEndpoint")
+		s.notAvailable(controlplanev1.ControlPlaneInstallingReason,
+			"waiting for the endpoint of the control plane of Cluster "+s.cluster.Name+
+				": its infrastructure provider sets spec.controlPlaneEndpoint")
 		return ctrl.Result{}, nil
 	}
 	if err := s.registration().takeOver(ctx); err != nil {
@@ -194,12 +196,14 @@ func (s *scope) reconcile(ctx context.Context) (ctrl.Result, error) {
 
 // report reports what newly blocks the cluster.
 func (r *statusReport) report() {
-	before, now := meta.FindStatusCondition(r.was.Conditions, clusterv1.AvailableCondition), conditions.Get(r.plane, clusterv1.AvailableCondition)
+	before, now := meta.FindStatusCondition(r.was.Conditions, clusterv1.AvailableCondition),
+		conditions.Get(r.plane, clusterv1.AvailableCondition)
 	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if now.Reason == controlplanev1.ControlPlaneInstallFailedReason || before != nil && before.Status == metav1.ConditionTrue && now.Status != metav1.ConditionTrue {
+	if now.Reason == controlplanev1.ControlPlaneInstallFailedReason || before != nil && before.Status == metav1.ConditionTrue &&
+		now.Status != metav1.ConditionTrue {
 		kind = corev1.EventTypeWarning
 	}
 	r.recorder.Eventf(r.plane, r.cluster, kind, now.Reason, "Install", "%s", cmp.Or(now.Message, availability(now.Status)))

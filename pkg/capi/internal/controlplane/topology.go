@@ -51,7 +51,8 @@ func otherBuild(c *clusterv1.Cluster, plane *controlplanev1.OpenshiftAssistedCon
 	if slices.ContainsFunc(nodes, func(n model.Node) bool { return n.Version != runs }) {
 		return "" // they are on their way
 	}
-	if withoutBuild(wanted) != withoutBuild(runs) || withoutBuild(plane.Spec.Version) != withoutBuild(runs) || wanted == runs && plane.Spec.Version == runs {
+	if withoutBuild(wanted) != withoutBuild(runs) || withoutBuild(plane.Spec.Version) != withoutBuild(runs) || wanted == runs &&
+		plane.Spec.Version == runs {
 		return ""
 	}
 	if len(c.Spec.Topology.Workers.MachineDeployments) == 0 && wanted == withoutBuild(runs) {
@@ -80,7 +81,8 @@ func (r *statusReport) showTopology() {
 	}
 	was, texts := meta.FindStatusCondition(r.was.Conditions, c.Type), []string(nil)
 	for _, trouble := range []struct{ reason, text string }{
-		{"UpgradeConcurrencyTooLow", workersWouldWait(r.cluster)}, {"TopologyVersionDiffers", otherBuild(r.cluster, r.plane, r.view.Observed.Spoke.Nodes)},
+		{"UpgradeConcurrencyTooLow", workersWouldWait(r.cluster)},
+		{"TopologyVersionDiffers", otherBuild(r.cluster, r.plane, r.view.Observed.Spoke.Nodes)},
 	} {
 		if trouble.text == "" {
 			continue

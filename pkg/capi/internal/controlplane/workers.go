@@ -18,7 +18,8 @@ func (w *machineWriter) followWorkers(ctx context.Context) error {
 		return nil
 	}
 	list := &clusterv1.MachineList{}
-	if err := w.client.List(ctx, list, client.InNamespace(w.plane.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: w.cluster.Name}); err != nil {
+	if err := w.client.List(ctx, list, client.InNamespace(w.plane.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: w.cluster.Name}); err != nil {
 		return fmt.Errorf("list the Machines of Cluster %s: %w", w.cluster.Name, err)
 	}
 	for i := range list.Items {
@@ -35,7 +36,10 @@ func (w *machineWriter) followWorkers(ctx context.Context) error {
 		}
 		changed := m.DeepCopy()
 		changed.Spec.Version = version
-		if err := w.writes.once(m, changed, func() error { return w.client.Patch(ctx, changed, client.MergeFrom(m)) }); client.IgnoreNotFound(err) != nil {
+		if err := w.writes.once(m, changed, func() error {
+			return w.client.Patch(ctx, changed,
+				client.MergeFrom(m))
+		}); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("write the version of Machine %s: %w", m.Name, err)
 		}
 	}

@@ -204,7 +204,8 @@ func isRefused(err error) bool {
 // either.
 func notApplied(m *clusterv1.Machine, err error) {
 	line := "* spec.machineTemplate is not applied: " + strings.ReplaceAll(err.Error(), "\n", " ")
-	if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse && !strings.Contains(c.Message, line) {
+	if c := conditions.Get(m, clusterv1.MachineUpToDateCondition); c != nil && c.Status == metav1.ConditionFalse &&
+		!strings.Contains(c.Message, line) {
 		line = c.Message + "\n" + line
 	}
 	setOn(m, clusterv1.MachineUpToDateCondition, metav1.ConditionFalse, clusterv1.MachineNotUpToDateReason, line)

@@ -52,7 +52,8 @@ type Extension struct {
 }
 
 // CanUpdateMachine says which changes of a Machine need no other Machine.
-func (e *Extension) CanUpdateMachine(_ context.Context, request *runtimehooksv1.CanUpdateMachineRequest, response *runtimehooksv1.CanUpdateMachineResponse) {
+func (e *Extension) CanUpdateMachine(_ context.Context, request *runtimehooksv1.CanUpdateMachineRequest,
+	response *runtimehooksv1.CanUpdateMachineResponse) {
 	response.Status = runtimehooksv1.ResponseStatusSuccess
 	if !isOurs(&request.Current.BootstrapConfig, bootstrapKind) || !isOurs(&request.Desired.BootstrapConfig, bootstrapKind) {
 		return
@@ -70,7 +71,8 @@ func (e *Extension) CanUpdateMachine(_ context.Context, request *runtimehooksv1.
 }
 
 // CanUpdateMachineSet says which changes of a MachineSet need no other Machines.
-func (e *Extension) CanUpdateMachineSet(_ context.Context, request *runtimehooksv1.CanUpdateMachineSetRequest, response *runtimehooksv1.CanUpdateMachineSetResponse) {
+func (e *Extension) CanUpdateMachineSet(_ context.Context, request *runtimehooksv1.CanUpdateMachineSetRequest,
+	response *runtimehooksv1.CanUpdateMachineSetResponse) {
 	response.Status = runtimehooksv1.ResponseStatusSuccess
 	if !isOurs(&request.Current.BootstrapConfigTemplate, templateKind) || !isOurs(&request.Desired.BootstrapConfigTemplate, templateKind) {
 		return
@@ -131,7 +133,8 @@ const (
 )
 
 // UpdateMachine reports whether a Machine has come to what it is to be.
-func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.UpdateMachineRequest, response *runtimehooksv1.UpdateMachineResponse) {
+func (e *Extension) UpdateMachine(ctx context.Context, request *runtimehooksv1.UpdateMachineRequest,
+	response *runtimehooksv1.UpdateMachineResponse) {
 	response.Status, response.RetryAfterSeconds = runtimehooksv1.ResponseStatusSuccess, 0
 	desired := &request.Desired.Machine
 	if !isOurs(&request.Desired.BootstrapConfig, bootstrapKind) {

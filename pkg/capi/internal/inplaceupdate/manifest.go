@@ -21,5 +21,6 @@ type Place struct {
 // Manifest is the ExtensionConfig (YAML) that has Cluster API ask the extension. It is no part of a
 // provider's components: Cluster API refuses it while its feature gate RuntimeSDK is off.
 func Manifest(p Place) string {
-	return strings.NewReplacer("${NAMESPACE}", p.Namespace, "${SERVICE}", p.Service, "${PORT}", strconv.Itoa(p.Port), "${SECRET}", p.Secret).Replace(extensionConfig)
+	return strings.NewReplacer("${NAMESPACE}", p.Namespace, "${SERVICE}", p.Service, "${PORT}", strconv.Itoa(p.Port), "${SECRET}",
+		p.Secret).Replace(extensionConfig)
 }

@@ -100,9 +100,11 @@ func judge(s *upgrade.State, want *upgrade.Want, name, version string) answer {
 	case d.Verdict == model.VerdictWaiting:
 		return goesOn("Node %s runs Kubernetes %s. %s", name, node.Version, d.Message)
 	case d.Verdict != model.VerdictInstalled:
-		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Version, want.Version, controlPlaneKind)
+		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Version,
+			want.Version, controlPlaneKind)
 	case pool != nil && pool.Paused && !s.Updated(node):
-		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name, node.Version, pool.Name)
+		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name,
+			node.Version, pool.Name)
 	case s.Updated(node):
 		return isDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Version)
 	}

@@ -10,7 +10,8 @@ import (
 func SkippedDrain(m *clusterv1.Machine) bool {
 	_, excluded := m.Annotations[clusterv1.ExcludeNodeDrainingAnnotation]
 	d := m.Status.Deletion
-	return m.Status.NodeRef.IsDefined() && !excluded && d != nil && d.NodeDrainStartTime.IsZero() && !d.WaitForPreTerminateHookStartTime.IsZero()
+	return m.Status.NodeRef.IsDefined() && !excluded && d != nil && d.NodeDrainStartTime.IsZero() &&
+		!d.WaitForPreTerminateHookStartTime.IsZero()
 }
 
 // DrainAfterAll makes Cluster API drain it once no hook before that is left. A hook has to be there meanwhile: without

@@ -22,7 +22,8 @@ const AnnotationReservedHost = "oaictl.io/reserved-host"
 func ReservedHost(agentMachine *unstructured.Unstructured) (namespace, name string) {
 	providerID, _, _ := unstructured.NestedString(agentMachine.Object, "spec", "providerID")
 	ref, _, _ := unstructured.NestedStringMap(agentMachine.Object, "status", "agentRef")
-	return reservedHost(providerID, agentMachine.GetAnnotations(), types.NamespacedName{Namespace: ref["namespace"], Name: ref["name"]}, agentMachine.GetNamespace())
+	return reservedHost(providerID, agentMachine.GetAnnotations(), types.NamespacedName{Namespace: ref["namespace"], Name: ref["name"]},
+		agentMachine.GetNamespace())
 }
 
 // ReservedHostOf is ReservedHost of an object that was read into its type.

@@ -137,7 +137,8 @@ func (s *Server) config(r *http.Request) *bootstrapv1.OpenshiftAssistedConfig {
 	}
 	way = way[len(way)-4:] // what is before may be a proxy's
 	config := &bootstrapv1.OpenshiftAssistedConfig{}
-	if s.Configs.Get(r.Context(), client.ObjectKey{Namespace: way[0], Name: way[1]}, config) != nil || string(config.UID) != way[2] || !config.DeletionTimestamp.IsZero() {
+	if s.Configs.Get(r.Context(), client.ObjectKey{Namespace: way[0], Name: way[1]}, config) != nil || string(config.UID) != way[2] ||
+		!config.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	return config

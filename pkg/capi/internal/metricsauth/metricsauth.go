@@ -75,7 +75,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Unauthorized", http.StatusUnauthorized)
 		return
 	}
-	if status := g.status(r.Context(), question{sha256.Sum256([]byte(token)), r.URL.Path, strings.ToLower(r.Method)}, token); status != http.StatusOK {
+	if status := g.status(r.Context(), question{sha256.Sum256([]byte(token)), r.URL.Path, strings.ToLower(r.Method)},
+		token); status != http.StatusOK {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
@@ -108,7 +109,8 @@ func (g *guard) status(ctx context.Context, q question, token string) int {
 }
 
 func (g *guard) ask(ctx context.Context, q question, token string) (int, error) {
-	review, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
+	review, err := g.kube.AuthenticationV1().TokenReviews().Create(ctx,
+		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("review a token: %w", err)
 	}
@@ -120,10 +122,11 @@ func (g *guard) ask(ctx context.Context, q question, token string) (int, error) 
 	for name, values := range user.Extra {
 		extra[name] = authorizationv1.ExtraValue(values)
 	}
-	access, err := g.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
-		NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.path, Verb: q.method},
-	}}, metav1.CreateOptions{})
+	access, err := g.kube.AuthorizationV1().SubjectAccessReviews().Create(ctx,
+		&authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: q.path, Verb: q.method},
+		}}, metav1.CreateOptions{})
 	if err != nil {
 		return 0, fmt.Errorf("review access to %s: %w", q.path, err)
 	}

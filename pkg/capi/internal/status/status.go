@@ -73,7 +73,8 @@ func New(c clock.Clock) *Writer {
 // Write writes the status of an object where it differs from what it was before. Where only words differ, it is left
 // for later: news until they have stood for a while, and progress if something was written just before. again is then
 // in how much real time to come back. What a cache still shows as it was before the last write is not written again.
-func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object, words Words) (wrote bool, again time.Duration, err error) {
+func (w *Writer) Write(ctx context.Context, c client.Client, before, after client.Object,
+	words Words) (wrote bool, again time.Duration, err error) {
 	if reflect.DeepEqual(statusField(before).Interface(), statusField(after).Interface()) { // as almost always
 		w.note(after.GetUID(), later{})
 		return false, 0, nil

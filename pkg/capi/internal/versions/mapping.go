@@ -64,7 +64,8 @@ func (m *VersionMismatch) Error() string {
 		return fmt.Sprintf("the release image %s is OpenShift %s, and distributionVersion is %s: write distributionVersion: %s, or name the image of %s",
 			m.Image, m.ImageIs, m.Distribution, m.ImageIs, m.Distribution)
 	}
-	text := fmt.Sprintf("version %s and distributionVersion %s are not of one release: OpenShift %s is made of Kubernetes ", m.Kubernetes, m.Distribution, m.Distribution)
+	text := fmt.Sprintf("version %s and distributionVersion %s are not of one release: OpenShift %s is made of Kubernetes ", m.Kubernetes,
+		m.Distribution, m.Distribution)
 	if m.Guessed {
 		minorOnly, _ := strings.CutSuffix(m.Has, ".0")
 		text += minorOnly + ". Write a version of that, or leave version out"

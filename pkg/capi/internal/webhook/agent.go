@@ -40,7 +40,8 @@ func agentClusters() validator[*agentv1.AgentCluster] {
 		change: func(before, after *agentv1.AgentCluster) field.ErrorList {
 			at := field.NewPath("spec", "controlPlaneEndpoint")
 			if !before.Spec.ControlPlaneEndpoint.IsZero() && before.Spec.ControlPlaneEndpoint != after.Spec.ControlPlaneEndpoint {
-				return field.ErrorList{immutable(at, "the Cluster and its kubeconfig have this endpoint already: put %s back, or make another cluster", before.Spec.ControlPlaneEndpoint.String())}
+				return field.ErrorList{immutable(at, "the Cluster and its kubeconfig have this endpoint already: put %s back, or make another cluster",
+					before.Spec.ControlPlaneEndpoint.String())}
 			}
 			return nil
 		},
@@ -55,7 +56,8 @@ func agentClusterTemplates() validator[*agentv1.AgentClusterTemplate] {
 			at, of := field.NewPath("spec", "template"), &t.Spec.Template
 			wrong := checkAgentCluster(&of.Spec, at.Child("spec"))
 			if !of.Spec.ControlPlaneEndpoint.IsZero() {
-				wrong = append(wrong, field.Forbidden(at.Child("spec", "controlPlaneEndpoint"), "every cluster of the template would have the same endpoint: leave it out"))
+				wrong = append(wrong, field.Forbidden(at.Child("spec", "controlPlaneEndpoint"),
+					"every cluster of the template would have the same endpoint: leave it out"))
 			}
 			return nil, append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
 		},
@@ -72,7 +74,8 @@ func checkAgentCluster(s *agentv1.AgentClusterSpec, at *field.Path) field.ErrorL
 	case e.Port == 0:
 		wrong = append(wrong, field.Required(api.Child("port"), "write the port of the API, 6443 as a rule, or leave the whole endpoint out"))
 	case strings.ContainsAny(e.Host, "/[] "):
-		wrong = append(wrong, invalid(api.Child("host"), fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
+		wrong = append(wrong, invalid(api.Child("host"),
+			fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
 	}
 	if i := s.IgnitionEndpoint; i != nil && i.URL != "" {
 		if _, err := ignitionurl.Parse(i.URL); err != nil {
@@ -83,7 +86,8 @@ func checkAgentCluster(s *agentv1.AgentClusterSpec, at *field.Path) field.ErrorL
 		domain, where := &s.FailureDomains[i], at.Child("failureDomains").Index(i)
 		wrong = append(wrong, checkSelector(&domain.AgentLabelSelector, where.Child("agentLabelSelector"))...)
 		if len(domain.AgentLabelSelector.MatchLabels)+len(domain.AgentLabelSelector.MatchExpressions) == 0 {
-			wrong = append(wrong, field.Required(where.Child("agentLabelSelector"), "an empty selector selects no Agent: write the labels that the Agents of the failure domain have"))
+			wrong = append(wrong, field.Required(where.Child("agentLabelSelector"),
+				"an empty selector selects no Agent: write the labels that the Agents of the failure domain have"))
 		}
 	}
 	return wrong
@@ -109,7 +113,8 @@ func changedAgentMachine(before, after *agentv1.AgentMachine) field.ErrorList {
 	at := field.NewPath("spec")
 	var wrong field.ErrorList
 	if was := before.Spec.ProviderID; was != "" && was != after.Spec.ProviderID && !givesUp(before, after) {
-		wrong = append(wrong, immutable(at.Child("providerID"), "the node has it already: put %s back, or delete the Machine to get another host", was))
+		wrong = append(wrong, immutable(at.Child("providerID"), "the node has it already: put %s back, or delete the Machine to get another host",
+			was))
 	}
 	if before.Status.AgentRef != nil || before.Spec.ProviderID != "" {
 		wrong = append(wrong, changes(&before.Spec, &after.Spec, at, []string{"providerID"},
@@ -133,7 +138,8 @@ func agentMachineTemplates() validator[*agentv1.AgentMachineTemplate] {
 			at, of := field.NewPath("spec", "template"), &t.Spec.Template
 			wrong := checkAgentMachine(&of.Spec, at.Child("spec"))
 			if of.Spec.ProviderID != "" {
-				wrong = append(wrong, field.Forbidden(at.Child("spec", "providerID"), "every machine gets its own, by the host that it takes: leave it out"))
+				wrong = append(wrong, field.Forbidden(at.Child("spec", "providerID"),
+					"every machine gets its own, by the host that it takes: leave it out"))
 			}
 			return nil, append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
 		},
@@ -163,11 +169,13 @@ func checkAgentMachine(s *agentv1.AgentMachineSpec, at *field.Path) field.ErrorL
 	}
 	for i, constraint := range s.SpreadConstraints {
 		if problems := validation.IsQualifiedName(constraint.TopologyKey); len(problems) > 0 {
-			wrong = append(wrong, invalid(at.Child("spreadConstraints").Index(i).Child("topologyKey"), fmt.Sprintf("%q cannot be the key of a label: write one such as topology.kubernetes.io/rack", constraint.TopologyKey)))
+			wrong = append(wrong, invalid(at.Child("spreadConstraints").Index(i).Child("topologyKey"),
+				fmt.Sprintf("%q cannot be the key of a label: write one such as topology.kubernetes.io/rack", constraint.TopologyKey)))
 		}
 	}
 	if id := s.ProviderID; id != "" && strings.TrimPrefix(id, agentv1.ProviderIDPrefix) == id {
-		wrong = append(wrong, invalid(at.Child("providerID"), fmt.Sprintf("%q is no host of a pool: it is written by the controller as %sNAME; leave it out", id, agentv1.ProviderIDPrefix)))
+		wrong = append(wrong, invalid(at.Child("providerID"),
+			fmt.Sprintf("%q is no host of a pool: it is written by the controller as %sNAME; leave it out", id, agentv1.ProviderIDPrefix)))
 	}
 	return wrong
 }

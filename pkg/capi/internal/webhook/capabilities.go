@@ -31,7 +31,8 @@ var baselineSet = regexp.MustCompile(`^v4\.(\d+)$`)
 const oldestBaselineMinor = 11
 
 // checkCapabilities reports capabilities that do not exist. A release that is newer than the known ones may have more.
-func checkCapabilities(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, at *field.Path) (admission.Warnings, field.ErrorList) {
+func checkCapabilities(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec,
+	at *field.Path) (admission.Warnings, field.ErrorList) {
 	minor := 0
 	if parts := wholeVersion.FindStringSubmatch(s.DistributionVersion); parts != nil {
 		minor, _ = strconv.Atoi(parts[2])
@@ -69,7 +70,8 @@ func checkBaseline(baseline string, minor int, at *field.Path) field.ErrorList {
 	}
 	of, err := strconv.Atoi(parts[1])
 	if err != nil || of < oldestBaselineMinor || minor > 0 && of > minor {
-		return field.ErrorList{invalid(at, fmt.Sprintf("the release has no set of capabilities %s: %s, not newer than the release", baseline, remedy))}
+		return field.ErrorList{invalid(at, fmt.Sprintf("the release has no set of capabilities %s: %s, not newer than the release", baseline,
+			remedy))}
 	}
 	return nil
 }
@@ -99,7 +101,9 @@ func unknownOperators(operators []controlplanev1.Operator, at *field.Path) admis
 			name = other
 		}
 		if len(catalogue.Find(catalogue.KindValidation, name+operatorCheck)) == 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: the operator %q is not known here; the installation waits if the service does not know it either", at.Index(i).Child("name"), operator.Name))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: the operator %q is not known here; the installation waits if the service does not know it either",
+					at.Index(i).Child("name"), operator.Name))
 		}
 	}
 	return warnings

@@ -31,7 +31,8 @@ type configTemplateDefaulter struct{}
 // Default says so to Cluster API, unless a person has said something else.
 func (configTemplateDefaulter) Default(_ context.Context, t *bootstrapv1.OpenshiftAssistedConfigTemplate) error {
 	if _, said := t.Annotations[clusterv1.MachineSetSkipPreflightChecksAnnotation]; !said {
-		metav1.SetMetaDataAnnotation(&t.ObjectMeta, clusterv1.MachineSetSkipPreflightChecksAnnotation, string(clusterv1.MachineSetPreflightCheckControlPlaneIsStable))
+		metav1.SetMetaDataAnnotation(&t.ObjectMeta, clusterv1.MachineSetSkipPreflightChecksAnnotation,
+			string(clusterv1.MachineSetPreflightCheckControlPlaneIsStable))
 	}
 	return nil
 }
@@ -65,7 +66,8 @@ func configTemplates() validator[*bootstrapv1.OpenshiftAssistedConfigTemplate] {
 			warnings, wrong := checkConfig(ctx, &of.Spec, of.ObjectMeta.Annotations, at.Child("spec"), at.Child("metadata", "annotations"))
 			wrong = append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
 			if of.Spec.Hostname != "" {
-				warnings = append(warnings, at.Child("spec", "hostname").String()+": every machine of the template gets this name, so it serves one machine only")
+				warnings = append(warnings, at.Child("spec", "hostname").String()+
+					": every machine of the template gets this name, so it serves one machine only")
 			}
 			return warnings, wrong
 		},
@@ -73,7 +75,8 @@ func configTemplates() validator[*bootstrapv1.OpenshiftAssistedConfigTemplate] {
 }
 
 // checkConfig says what is wrong with the settings of a machine.
-func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at, annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
+func checkConfig(ctx context.Context, s *bootstrapv1.OpenshiftAssistedConfigSpec, annotations map[string]string, at,
+	annotationsAt *field.Path) (admission.Warnings, field.ErrorList) {
 	w := newWanted()
 	w.cluster.Spec.OpenShift.Arch = spec.Multi
 	w.addConfig(s, at)

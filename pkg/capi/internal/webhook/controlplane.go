@@ -112,7 +112,8 @@ func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedC
 	}
 	if v := c.Spec.Version; v != "" {
 		if _, err := version.ParseSemantic(v); err != nil {
-			wrong = append(wrong, invalid(at.Child("version"), fmt.Sprintf("%q is no version of Kubernetes: write it as v1.33.4, or leave it out", v)))
+			wrong = append(wrong, invalid(at.Child("version"), fmt.Sprintf("%q is no version of Kubernetes: write it as v1.33.4, or leave it out",
+				v)))
 		}
 	}
 	if c.Spec.OpenshiftAssistedConfigSpec.Hostname != "" && replicas > 1 {
@@ -120,14 +121,16 @@ func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedC
 			fmt.Sprintf("names %d machines alike: leave it out, or name them by nodeRegistration.name: $METADATA_NAME", replicas)))
 	}
 	if replicas == 1 && c.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
-		wrong = append(wrong, invalid(at.Child("rollout", "strategy", "type"), "a single node is the whole cluster, which is lost when its machine is replaced: set OnDelete, or leave it out"))
+		wrong = append(wrong, invalid(at.Child("rollout", "strategy", "type"),
+			"a single node is the whole cluster, which is lost when its machine is replaced: set OnDelete, or leave it out"))
 	}
 	return warnings, wrong
 }
 
 // checkControlPlaneSpec says what is wrong with what a control plane and a template of control
 // planes both say. template is where the template stands, nil for a control plane.
-func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec, annotations map[string]string, template *field.Path) (admission.Warnings, field.ErrorList) {
+func checkControlPlaneSpec(ctx context.Context, w *wanted, s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceSpec,
+	annotations map[string]string, template *field.Path) (admission.Warnings, field.ErrorList) {
 	at, annotationsAt := template.Child("spec"), template.Child("metadata", "annotations")
 	w.wrong = append(w.wrong, checkVersion(s.DistributionVersion, at.Child("distributionVersion"))...)
 	w.addControlPlane(s, at)
@@ -175,11 +178,13 @@ func checkWaits(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceS
 		wrong = append(wrong, invalid(config.Child("workerWait"), "is negative: write how long to wait, as 10m"))
 	}
 	if s.Config.ReleaseImage != "" && s.Config.ImageSetRef != nil {
-		wrong = append(wrong, invalid(config.Child("imageSetRef"), "stands beside releaseImage, and both say what is installed: keep one of the two"))
+		wrong = append(wrong, invalid(config.Child("imageSetRef"),
+			"stands beside releaseImage, and both say what is installed: keep one of the two"))
 	}
 	for i, gate := range s.Upgrade.Acknowledge {
 		if !strings.HasPrefix(gate, "ack-") {
-			wrong = append(wrong, invalid(at.Child("upgrade", "acknowledge").Index(i), fmt.Sprintf("%q is no gate of admin-gates: write its key, as ack-4.19-kube-1.33-api-removals-in-4.20", gate)))
+			wrong = append(wrong, invalid(at.Child("upgrade", "acknowledge").Index(i),
+				fmt.Sprintf("%q is no gate of admin-gates: write its key, as ack-4.19-kube-1.33-api-removals-in-4.20", gate)))
 		}
 	}
 	return wrong
@@ -212,7 +217,8 @@ func checkRollout(rollout *controlplanev1.RolloutSpec, at *field.Path) field.Err
 	if surge == nil || *surge == intstr.FromInt32(0) || *surge == intstr.FromInt32(1) {
 		return nil
 	}
-	return field.ErrorList{invalid(at.Child("strategy", "rollingUpdate", "maxSurge"), fmt.Sprintf("%s machines at once cannot be added to a control plane: use 1 or 0", surge.String()))}
+	return field.ErrorList{invalid(at.Child("strategy", "rollingUpdate", "maxSurge"),
+		fmt.Sprintf("%s machines at once cannot be added to a control plane: use 1 or 0", surge.String()))}
 }
 
 // notStarted are the states of a cluster whose installation has not started.

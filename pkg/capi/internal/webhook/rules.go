@@ -107,7 +107,8 @@ func (w *wanted) leftToOthers(p spec.Problem) bool {
 	switch {
 	case w.partial && p.Message == "is missing", strings.Contains(p.Message, "needs the manifests of its vendor"):
 		return true // ConfigMaps may have them
-	case strings.HasPrefix(p.Field, "spec.network.cluster") && len(n.Cluster) == 0, strings.HasPrefix(p.Field, "spec.network.service") && len(n.Service) == 0:
+	case strings.HasPrefix(p.Field, "spec.network.cluster") && len(n.Cluster) == 0,
+		strings.HasPrefix(p.Field, "spec.network.service") && len(n.Service) == 0:
 		return true // the Cluster says them
 	case strings.Contains(p.Message, " the default cluster network"), strings.Contains(p.Message, " the default service network"):
 		return true

@@ -122,7 +122,8 @@ func (o Options) provider(name string) ([]File, error) {
 	}
 	switch name {
 	case controlPlane:
-		all[ExtensionFile] = []byte(inplaceupdate.Manifest(inplaceupdate.Place{Namespace: of.Namespace(), Service: of.Service(), Port: servicePort, Secret: of.Secret()}))
+		all[ExtensionFile] = []byte(inplaceupdate.Manifest(inplaceupdate.Place{Namespace: of.Namespace(), Service: of.Service(),
+			Port: servicePort, Secret: of.Secret()}))
 	case infrastructure: // where clusterctl looks for templates
 		templates, err := clusterTemplates()
 		if err != nil {

@@ -38,7 +38,8 @@ func providers() []Provider {
 	return []Provider{
 		{Name: bootstrap, Clusterctl: "openshift-assisted", Type: "BootstrapProvider", Group: "bootstrap.cluster.x-k8s.io", acts: true},
 		{Name: controlPlane, Clusterctl: "openshift-assisted", Type: "ControlPlaneProvider", Group: "controlplane.cluster.x-k8s.io", acts: true},
-		{Name: infrastructure, Clusterctl: "agent", Type: "InfrastructureProvider", Group: "capi-provider.agent-install.openshift.io", foreign: true, takes: true},
+		{Name: infrastructure, Clusterctl: "agent", Type: "InfrastructureProvider", Group: "capi-provider.agent-install.openshift.io",
+			foreign: true, takes: true},
 	}
 }
 

@@ -68,7 +68,8 @@ func narrow(rule rbacv1.PolicyRule, is func(group, resource string) bool) []rbac
 // isHost reports whether a resource is the hosts of a pool, or what they have booted.
 func isHost(group, resource string) bool {
 	switch group + "/" + resource {
-	case "agent-install.openshift.io/agents", "agent-install.openshift.io/infraenvs", "agent-install.openshift.io/nmstateconfigs", "metal3.io/baremetalhosts":
+	case "agent-install.openshift.io/agents", "agent-install.openshift.io/infraenvs", "agent-install.openshift.io/nmstateconfigs",
+		"metal3.io/baremetalhosts":
 		return true
 	}
 	return false
@@ -115,9 +116,11 @@ func (p Provider) selfManagedRules() ([]rbacv1.PolicyRule, error) {
 		return nil, err
 	}
 	return []rbacv1.PolicyRule{
-		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: names, Verbs: []string{"get", "patch"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: names,
+			Verbs: []string{"get", "patch"}},
 		{
-			APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+			APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"mutatingwebhookconfigurations",
+				"validatingwebhookconfigurations"},
 			ResourceNames: slices.Sorted(maps.Values(webhooks)), Verbs: []string{"get", "patch"},
 		},
 	}, nil

@@ -30,9 +30,12 @@ func flavours() []flavour {
 		{Name: "", About: pool, Replicas: asManyAsAsked, VIPs: true},
 		{Name: "agents", About: pool, Replicas: asManyAsAsked, VIPs: true},
 		{Name: "sno", About: "A single node, which Metal3 boots from a disk image with user data.", Replicas: "1", Metal3: true, Image: true},
-		{Name: "compact", About: "Three nodes that are control plane and workers; Metal3 boots machines from a disk image with user data.", Replicas: "3", Metal3: true, Image: true, VIPs: true},
-		{Name: "ha", About: "A control plane and workers; Metal3 boots machines from a disk image with user data.", Replicas: asManyAsAsked, Metal3: true, Image: true, VIPs: true},
-		{Name: "metal3", About: "A control plane and workers; Metal3 boots machines from the discovery image (live ISO).", Replicas: asManyAsAsked, Metal3: true, VIPs: true},
+		{Name: "compact", About: "Three nodes that are control plane and workers; Metal3 boots machines from a disk image with user data.",
+			Replicas: "3", Metal3: true, Image: true, VIPs: true},
+		{Name: "ha", About: "A control plane and workers; Metal3 boots machines from a disk image with user data.", Replicas: asManyAsAsked,
+			Metal3: true, Image: true, VIPs: true},
+		{Name: "metal3", About: "A control plane and workers; Metal3 boots machines from the discovery image (live ISO).",
+			Replicas: asManyAsAsked, Metal3: true, VIPs: true},
 	}
 }
 

@@ -135,12 +135,14 @@ func (o *object) causes() []Cause {
 	}
 	if paused, _, _ := unstructured.NestedBool(o.u.Object, "spec", "paused"); paused && o.who == theCluster {
 		c := o.cause(reasonPaused, "the Cluster is paused (spec.paused): nothing is done for any of its Machines")
-		c.Remedy = model.Advicef("unless it is being moved: kubectl -n %s patch %s %s --type merge -p '{\"spec\":{\"paused\":false}}'", o.namespace, o.resource(), names.Quoted(o.Name))
+		c.Remedy = model.Advicef("unless it is being moved: kubectl -n %s patch %s %s --type merge -p '{\"spec\":{\"paused\":false}}'",
+			o.namespace, o.resource(), names.Quoted(o.Name))
 		return []Cause{c}
 	}
 	if _, paused := o.u.GetAnnotations()[annotationPaused]; paused {
 		c := o.cause(reasonPaused, "it is paused (annotation "+annotationPaused+"): nothing is done for it")
-		c.Remedy = model.Advicef("unless it is needed: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name), annotationPaused)
+		c.Remedy = model.Advicef("unless it is needed: kubectl -n %s annotate %s %s %s-", o.namespace, o.resource(), names.Quoted(o.Name),
+			annotationPaused)
 		return []Cause{c}
 	}
 	conditions := conditionsOf(o.u)
@@ -201,7 +203,8 @@ func (o *object) hinders(c hubapi.Condition) bool {
 	case theCluster:
 		return c.Status != metav1.ConditionTrue && c.Type == "InfrastructureReady"
 	case theControlPlane:
-		return c.Status != metav1.ConditionTrue && (c.Type == conditionAvailable || c.Type == "ConfigurationAccepted" || c.Type == "MachinesCreated")
+		return c.Status != metav1.ConditionTrue && (c.Type == conditionAvailable || c.Type == "ConfigurationAccepted" ||
+			c.Type == "MachinesCreated")
 	}
 	return c.Status != metav1.ConditionTrue
 }
@@ -224,7 +227,8 @@ func withoutSummaries(all []hubapi.Condition) []hubapi.Condition {
 		}
 		lines := linesOf(summary.Message)
 		for _, c := range others {
-			if text := sentence(c.Message); len(lines) > 0 && (sentence(summary.Message) == text || len(lines) == 1 && lines[0] == c.Type+": "+text) {
+			if text := sentence(c.Message); len(lines) > 0 && (sentence(summary.Message) == text || len(lines) == 1 && lines[0] == c.Type+": "+
+				text) {
 				return []hubapi.Condition{c}
 			}
 		}
@@ -300,7 +304,8 @@ var waitings = sync.OnceValue(func() []waiting {
 	return []waiting{
 		{regexp.MustCompile(`(?i)^WaitingForClusterInfrastructure|^waiting for the infrastructure of Cluster|^Waiting for Cluster status\.initialization\.infrastructureProvisioned`), []who{theCluster}},
 		{regexp.MustCompile(`(?i)^WaitingForBootstrap|^waiting for the bootstrap data`), []who{theConfig}},
-		{regexp.MustCompile(`(?i)^WaitingFor(AssistedInstaller|InstallComplete)|^Waiting.*control ?plane|^the InfraEnv is not made yet`), []who{theControlPlane}},
+		{regexp.MustCompile(`(?i)^WaitingFor(AssistedInstaller|InstallComplete)|^Waiting.*control ?plane|^the InfraEnv is not made yet`),
+			[]who{theControlPlane}},
 		{regexp.MustCompile(`^Waiting for a Node with`), []who{theHost, theConfig, theInfrastructure}},
 		// Metal3's provider looks for the node as soon as the machine is provisioned.
 		{regexp.MustCompile(`(?i)creating a remote client|retrieving node|could not find node`), []who{theHost, theControlPlane, theConfig}},
@@ -316,7 +321,8 @@ func (o *object) waitsFor(c hubapi.Condition) []who {
 		repeated = []who{theConfig}
 	case o.who == theMachine && c.Type == "InfrastructureReady":
 		repeated = []who{theInfrastructure}
-	case slices.Contains([]string{"AgentSpecSynced", "AgentValidated", "AgentRequirementsMet", "Installed"}, c.Type) && o.Kind == kindAgentMachine:
+	case slices.Contains([]string{"AgentSpecSynced", "AgentValidated", "AgentRequirementsMet", "Installed"}, c.Type) &&
+		o.Kind == kindAgentMachine:
 		return []who{theHost}
 	}
 	for _, text := range []string{c.Reason, c.Message} {

@@ -52,7 +52,8 @@ type Ref struct{ Group, Kind, Name string }
 // Refs are the objects that a Machine or a Cluster refers to: the bootstrap config and the infrastructure of a Machine, the
 // control plane of a Cluster.
 func Refs(object *unstructured.Unstructured) []Ref {
-	return slices.DeleteFunc([]Ref{configRef(object), infrastructureRef(object), controlPlaneRef(object)}, func(r Ref) bool { return r.Name == "" })
+	return slices.DeleteFunc([]Ref{configRef(object), infrastructureRef(object), controlPlaneRef(object)},
+		func(r Ref) bool { return r.Name == "" })
 }
 
 func configRef(machine *unstructured.Unstructured) Ref {
@@ -156,7 +157,8 @@ func (m *Machine) takeHost(infrastructure Ref, agent string, hosts []Host) {
 		func(h *Host) bool { return m.InfraEnv != "" && h.InfraEnvID == m.InfraEnv && h.ID == agent },
 		func(h *Host) bool { return m.InfraEnv != "" && h.InfraEnvID == m.InfraEnv },
 		func(h *Host) bool {
-			return infrastructure.Kind != kindAgentMachine && h.AgentMachine == "" && h.Hostname == m.Name && (h.Namespace == m.Namespace || strings.HasPrefix(h.ClusterID, clusterNamespace))
+			return infrastructure.Kind != kindAgentMachine && h.AgentMachine == "" && h.Hostname == m.Name &&
+				(h.Namespace == m.Namespace || strings.HasPrefix(h.ClusterID, clusterNamespace))
 		},
 	} {
 		var newest *Host // a machine that registers anew under another id leaves the record of before

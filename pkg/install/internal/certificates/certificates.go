@@ -29,7 +29,8 @@ func Parse(text []byte) ([]model.Certificate, error) {
 			return nil, fmt.Errorf("read a certificate: %w", err)
 		}
 		sum := sha256.Sum256(c.Raw)
-		all = append(all, model.Certificate{Subject: c.Subject.String(), Fingerprint: hex.EncodeToString(sum[:]), From: c.NotBefore, Until: c.NotAfter})
+		all = append(all, model.Certificate{Subject: c.Subject.String(), Fingerprint: hex.EncodeToString(sum[:]), From: c.NotBefore,
+			Until: c.NotAfter})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("there is no certificate (PEM) in it")

@@ -60,7 +60,8 @@ type attribute struct {
 // skips what it does not know; this function checks that, too.
 func read(text []byte) (*claim, *finding) {
 	if len(text) > maxPEM {
-		return nil, &finding{model.RequestRefuse, model.ReasonTooLarge, fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
+		return nil, &finding{model.RequestRefuse, model.ReasonTooLarge,
+			fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || !bytes.Equal(text, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: block.Bytes})) {

@@ -69,10 +69,12 @@ func (a *asked) client() {
 
 func (a *asked) byBootstrapper() *finding {
 	if a.Username != bootstrapper {
-		return refused(model.ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username), bootstrapper)
+		return refused(model.ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username),
+			bootstrapper)
 	}
 	if !same(a.Groups, bootstrapperGroups...) {
-		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups), quotedAll(bootstrapperGroups))
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups),
+			quotedAll(bootstrapperGroups))
 	}
 	return nil
 }
@@ -85,7 +87,8 @@ func same(has []string, wanted ...string) bool {
 // subject holds the subject to a kubelet's.
 func (a *asked) subject() *finding {
 	if !a.usual {
-		return refused(model.ReasonUnexpectedSubject, "its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
+		return refused(model.ReasonUnexpectedSubject,
+			"its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
 			quoted(a.claim.Subject.String()), nodesGroup, userPrefix)
 	}
 	if !nodeName(a.name) {
@@ -101,7 +104,8 @@ func (a *asked) usages(auth string) *finding {
 	if same(a.Usages, usageSignature, auth) || same(a.Usages, usageSignature, auth, usageEncipherment) {
 		return nil
 	}
-	return refused(model.ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages), usageSignature, auth, usageEncipherment)
+	return refused(model.ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages),
+		usageSignature, auth, usageEncipherment)
 }
 
 // noNames refuses alternative names of any kind, and all else that is asked for.
@@ -161,7 +165,8 @@ func (a *asked) fitsHost() *finding {
 	case !a.host.Installed:
 		return refused(model.ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
 	case a.host.Rebooted.IsZero():
-		return refused(model.ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation", quoted(a.host.Name))
+		return refused(model.ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation",
+			quoted(a.host.Name))
 	}
 	return nil
 }
@@ -170,7 +175,8 @@ func (a *asked) afterReboot() *finding {
 	if since(a.Created, a.host.Rebooted) {
 		return nil
 	}
-	return refused(model.ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
+	return refused(model.ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name),
+		stamp(a.host.Rebooted))
 }
 
 // noNode refuses a name that a Node has, Ready or not: the token is shared by all machines, and another machine could
@@ -184,7 +190,8 @@ func (a *asked) noNode() *finding {
 
 func (a *asked) notApproved() *finding {
 	if r := a.granted[a.verdict.Node].barring; r != nil {
-		return refused(model.ReasonAlreadyApproved, "the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
+		return refused(model.ReasonAlreadyApproved,
+			"the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
 			quoted(r.Name), stamp(r.Created), quoted(a.host.Name), stamp(a.host.Rebooted))
 	}
 	if a.host.Joined {

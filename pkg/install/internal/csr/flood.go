@@ -26,7 +26,8 @@ const (
 func Flood(requests []model.CertificateRequest, machines, nodes int, now time.Time) (pending, limit int, over bool) {
 	for i := range requests {
 		r := &requests[i]
-		if within(r.Created, now, floodWindow) && counted(r) && (!r.Approved || within(r.ConditionAt, now, floodSettled) && r.Message != floodApproval) {
+		if within(r.Created, now, floodWindow) && counted(r) && (!r.Approved || within(r.ConditionAt, now, floodSettled) &&
+			r.Message != floodApproval) {
 			pending++
 		}
 	}

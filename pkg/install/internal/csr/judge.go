@@ -154,7 +154,8 @@ func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	if v.Decision != "" {
 		return
 	}
-	if v.Kind == model.RequestClient && r.Approved && !j.earliest.IsZero() && (since(r.Created, j.earliest) || since(r.ConditionAt, j.earliest)) {
+	if v.Kind == model.RequestClient && r.Approved && !j.earliest.IsZero() &&
+		(since(r.Created, j.earliest) || since(r.ConditionAt, j.earliest)) {
 		j.grant(r, v)
 	}
 	if host := j.hostOf(v.Node); host != nil && host.Named {
@@ -183,7 +184,8 @@ func (j *judge) grant(r *model.CertificateRequest, v *model.RequestVerdict) {
 		if since(r.Created, host.Rebooted) || since(r.ConditionAt, host.Rebooted) {
 			known.barring = older(known.barring, r)
 		}
-		if v.Node == node && slices.Equal(subject.Organization, []string{nodesGroup}) && r.Username == bootstrapper && since(r.Created, host.Rebooted) {
+		if v.Node == node && slices.Equal(subject.Organization, []string{nodesGroup}) && r.Username == bootstrapper &&
+			since(r.Created, host.Rebooted) {
 			known.proving = older(known.proving, r)
 		}
 		j.granted[node] = known
@@ -272,13 +274,15 @@ func (j *judge) settleRivals() {
 			switch {
 			case c.verdict.Decision != model.RequestApprove:
 			case rivals && c.Created.Before(newest.Created):
-				settle(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded, "the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
+				settle(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded,
+					"the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
 			case rivals:
 				settle(c.verdict, finding{model.RequestAsk, model.ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
-				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated, "the older request " + quoted(first) + " has the same key, so this decision is for both"})
+				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated,
+					"the older request " + quoted(first) + " has the same key, so this decision is for both"})
 			}
 		}
 	}

@@ -18,17 +18,20 @@ func (a *asked) serving() {
 		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
 	)
 	if found == nil {
-		found = &finding{model.RequestApprove, model.ReasonProven, fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
+		found = &finding{model.RequestApprove, model.ReasonProven,
+			fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
 	}
 	settle(a.verdict, *found)
 }
 
 func (a *asked) byItself() *finding {
 	if a.Username != a.claim.Subject.CommonName {
-		return refused(model.ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username), quoted(a.claim.Subject.CommonName))
+		return refused(model.ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username),
+			quoted(a.claim.Subject.CommonName))
 	}
 	if !same(a.Groups, nodesGroup, authenticatedGroup) {
-		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups), nodesGroup, authenticatedGroup)
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups),
+			nodesGroup, authenticatedGroup)
 	}
 	return nil
 }
@@ -60,7 +63,8 @@ func (a *asked) ownNames() *finding {
 			return refused(model.ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
 		}
 		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return model.NodeName(own) == asked }) {
-			return refused(model.ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked), quotedAll(slices.Concat([]string{node}, a.host.Names)))
+			return refused(model.ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked),
+				quotedAll(slices.Concat([]string{node}, a.host.Names)))
 		}
 	}
 	return nil
@@ -156,7 +160,8 @@ func (a *asked) provenNode() *finding {
 	if a.granted[a.verdict.Node].proving != nil || node.Created.After(a.host.Rebooted) {
 		return nil
 	}
-	return refused(model.ReasonUnprovenNode, "no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
+	return refused(model.ReasonUnprovenNode,
+		"no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
 		quoted(a.host.Name), stamp(a.host.Rebooted), stamp(node.Created))
 }
 
@@ -176,7 +181,8 @@ func (a *asked) knownAddresses() *finding {
 		return nil
 	}
 	a.verdict.Addresses = unknown
-	return &finding{model.RequestAsk, model.ReasonUnknownAddress, fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
+	return &finding{model.RequestAsk, model.ReasonUnknownAddress,
+		fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
 }
 
 // addresses are those asked for, each once, as they are written.

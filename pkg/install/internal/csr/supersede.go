@@ -43,8 +43,10 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 // approve it, or the reason why it is something else.
 func standing(v *model.RequestVerdict) string {
 	switch v.Reason {
-	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonSuperseded, model.ReasonUnknownAddress, model.ReasonNodeMissing, model.ReasonHostNotNamed, model.ReasonHostUnasked,
-		model.ReasonHostNotInstalled, model.ReasonRebootUnknown, model.ReasonBeforeReboot, model.ReasonNodeExists, model.ReasonAlreadyApproved, model.ReasonAlreadyJoined,
+	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonSuperseded, model.ReasonUnknownAddress, model.ReasonNodeMissing,
+		model.ReasonHostNotNamed, model.ReasonHostUnasked,
+		model.ReasonHostNotInstalled, model.ReasonRebootUnknown, model.ReasonBeforeReboot, model.ReasonNodeExists, model.ReasonAlreadyApproved,
+		model.ReasonAlreadyJoined,
 		model.ReasonUnprovenNode:
 		return ""
 	}

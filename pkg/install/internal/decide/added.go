@@ -150,7 +150,8 @@ func (a *added) notAdded(failed []*model.Host) {
 	if len(failed) > 0 && a.atRest() {
 		a.plan.Missing = names
 		a.end(model.VerdictFailed, "not added: "+strings.Join(reasons, "; "), model.Advicef(
-			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0], failed[0].ID))
+			"{logs host %s}, then `{delete host %s --yes}`, boot it from the discovery image and run the same command again", names[0],
+			failed[0].ID))
 		return
 	}
 	a.otherwise("the service to check the hosts that are to be added", a.cluster.StatusSince)
@@ -213,8 +214,9 @@ func (a *added) accounts(alone []*spec.Host, again nodes.Answer) {
 		a.block(model.Blocker{
 			Key: "host/" + want.Name + "/record", Scope: model.ScopeHost.Of(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name, what),
-			Remedy:  a.unlessMember(),
+			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name,
+				what),
+			Remedy: a.unlessMember(),
 		})
 	}
 }
@@ -286,5 +288,6 @@ func (a *added) addToo(h *model.Host) model.Advice {
 	if cards := h.Inventory.Interfaces; len(cards) > 0 {
 		mac = cmp.Or(cards[0].MAC, mac)
 	}
-	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(a.spec.Existing()), "--name", names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
+	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(a.spec.Existing()), "--name",
+		names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
 }

@@ -46,8 +46,10 @@ func (b *boot) byService(want *spec.Host, wait model.Wait) bool {
 		b.wait(wait)
 	default:
 		b.act(model.Action{
-			Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Kind: model.RegisterHost, Name: want.Name, InfraEnv: env.ID,
-			Reason: "the service boots the machine, and does not have it yet", Changes: []model.Change{{Field: hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
+			Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Kind: model.RegisterHost, Name: want.Name,
+			InfraEnv: env.ID,
+			Reason:   "the service boots the machine, and does not have it yet",
+			Changes:  []model.Change{{Field: hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
 		})
 	}
 	return true
@@ -77,7 +79,8 @@ func (b *boot) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) {
 		b.wait(wait)
 	default:
 		b.block(model.Blocker{
-			Key: "host/" + want.Name + "/bmc", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC, Cure: model.CurePerson, Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/bmc", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC, Cure: model.CurePerson,
+			Hosts: []string{want.Name},
 			Field: hostField(want.Name) + "bmc", Message: fmt.Sprintf("the service cannot boot %s: %s", want.Name, e.Trouble), Remedy: remedy,
 		})
 	}
@@ -140,7 +143,8 @@ func waitsForBoot(h *model.Host) bool {
 // pastBoot reports whether a host must not boot the discovery image again: it runs from its disk or is about to, or
 // nothing more is installed.
 func (b *boot) pastBoot(want *spec.Host) bool {
-	over := b.cluster.State.Installed() && !b.options.AddNodes || b.cluster.State == model.ClusterFailed || b.cluster.State == model.ClusterCancelled
+	over := b.cluster.State.Installed() && !b.options.AddNodes || b.cluster.State == model.ClusterFailed ||
+		b.cluster.State == model.ClusterCancelled
 	have := b.roster.ByName[want.Name]
 	switch {
 	case b.toBoot(want):
@@ -192,7 +196,8 @@ func (b *boot) byBMC(want *spec.Host, wait model.Wait) bool {
 	case model.PowerGoingOn, model.PowerGoingOff:
 		step.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
-		step.block(ReasonBMC, "its BMC does not say whether it is on", model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
+		step.block(ReasonBMC, "its BMC does not say whether it is on",
+			model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
 	}
 	return true
 }

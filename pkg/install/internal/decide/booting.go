@@ -87,7 +87,8 @@ func (b *booting) block(reason, message string, remedy model.Advice) {
 		return
 	}
 	b.collector.block(model.Blocker{
-		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.ScopeHost.Of(b.want.Name), Reason: reason, Cure: model.CurePerson, Since: b.memory.Machines[b.want.Name].Boots,
+		Key: "host/" + b.want.Name + "/machine/" + reason, Scope: model.ScopeHost.Of(b.want.Name), Reason: reason, Cure: model.CurePerson,
+		Since:   b.memory.Machines[b.want.Name].Boots,
 		Message: b.want.Name + ": " + message, Remedy: remedy, Hosts: []string{b.want.Name},
 	})
 }
@@ -116,7 +117,8 @@ func (b *booting) failed() {
 		return
 	}
 	b.collector.block(model.Blocker{
-		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CurePerson, Hosts: []string{b.want.Name}, Message: message, Remedy: remedy,
+		Key: a.Key + "/refused", Scope: a.Scope, Reason: "Refused", Cure: model.CurePerson, Hosts: []string{b.want.Name}, Message: message,
+		Remedy: remedy,
 	})
 }
 
@@ -131,8 +133,10 @@ func (b *booting) inserting() {
 	case b.state.Failed != "": // this is reported
 		return
 	case fetch.Stalled():
-		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch), quiet.Round(time.Second)),
-			model.Advice("check the way from the BMC of "+b.want.Name+" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch),
+			quiet.Round(time.Second)),
+			model.Advice("check the way from the BMC of "+b.want.Name+
+				" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
 		return
 	case quiet >= quietWithin:
 		b.warn(model.Warning{
@@ -156,7 +160,8 @@ func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 	case model.TroubleUnreachable:
 		return model.Advice("check " + field + ".address, and the way from here to the BMC")
 	case model.TroubleCredentials:
-		return model.Advice("correct " + field + ".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
+		return model.Advice("correct " + field +
+			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
 	case model.TroubleNoVirtualMedia:
 		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
 	case model.TroubleMediaRefused:
@@ -218,14 +223,17 @@ func (b *booting) boots() {
 	}
 	switch {
 	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
-		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within, origin(b.state.Media)),
-			model.Advice("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+" off"))
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within,
+			origin(b.state.Media)),
+			model.Advice("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+
+				" off"))
 	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
 			model.Advice("look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off"))
 	case !reads && (long || on >= registerWithin):
 		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, FetchText(fetch)),
-			model.Advice("look at the console of "+b.want.Name+": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
+			model.Advice("look at the console of "+b.want.Name+
+				": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
 	default:
 		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
 		b.wait("to register: BMC reached, image inserted, " + FetchText(fetch) + ", agent not called yet")

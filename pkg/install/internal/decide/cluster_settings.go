@@ -62,7 +62,8 @@ func (s *clusterSettings) overrides() {
 	want, err := s.spec.InstallConfigOverrides()
 	if err != nil {
 		s.block(model.Blocker{
-			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow, Field: string(model.SettingInstallConfigOverrides),
+			Key: "cluster/overrides", Scope: model.ScopeCluster, Reason: "BadOverrides", Cure: model.CureNow,
+			Field:   string(model.SettingInstallConfigOverrides),
 			Message: fmt.Sprintf("make the install-config overrides: %v", err), Remedy: "{validate -f FILE}",
 		})
 		return

@@ -93,7 +93,8 @@ func (c *collector) reportDrift(scope model.Scope, d setting.Difference, why str
 func (c *collector) reportDriftOf(scope model.Scope, field string, d setting.Difference, why string) {
 	c.warn(model.Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(setting.Show(d.Setting, d.Want)), orNothing(setting.Show(d.Setting, d.Have)), why),
+		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(setting.Show(d.Setting, d.Want)),
+			orNothing(setting.Show(d.Setting, d.Have)), why),
 	})
 }
 

@@ -92,7 +92,8 @@ func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 
 // JudgeRequests judges the installed cluster's requests for certificates as if the file named
 // the hosts of these names.
-func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time, of []string) []model.RequestVerdict {
+func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time,
+	of []string) []model.RequestVerdict {
 	p := newPlanner(desired, observed, memory, now)
 	var hosts []nodes.Host
 	for i := range observed.Hosts {
@@ -135,7 +136,8 @@ func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 		return p.limits.fault(code, b.Message, b.Remedy)
 	}
 	if len(p.plan.Waits) > 0 {
-		return p.limits.fault(model.CodeFailure, p.observed.Spoke.Trouble, "check that the API server of the installed cluster can be reached from here")
+		return p.limits.fault(model.CodeFailure, p.observed.Spoke.Trouble,
+			"check that the API server of the installed cluster can be reached from here")
 	}
 	return nil
 }

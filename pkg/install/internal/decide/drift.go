@@ -62,9 +62,11 @@ func (dr *drift) ofManifests() {
 		have, there := dr.cluster.Manifests[name]
 		switch {
 		case !there:
-			dr.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
+			dr.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift",
+				Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
 		case have != "" && have != model.Digest([]byte(m.Content)):
-			dr.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift", Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
+			dr.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift",
+				Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
 		}
 	}
 }

@@ -27,7 +27,8 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 	disk, err := resolveDisk(want.Disk.Hints, have.Inventory.Disks, s.diskChooser(want, have))
 	if err != nil {
 		s.block(model.Blocker{
-			Key: "host/" + want.Name + "/disk", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskHints", Cure: model.CureFile, Field: field + "disk.hints", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/disk", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskHints", Cure: model.CureFile,
+			Field: field + "disk.hints", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.hints of " + want.Name + " so that one disk fits"),
 		})
 		return update, false
@@ -35,7 +36,8 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 	keep, err := resolveKeep(want.Disk.Keep, have.Inventory.Disks)
 	if err != nil {
 		s.block(model.Blocker{
-			Key: "host/" + want.Name + "/keep", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskToKeep", Cure: model.CureFile, Field: field + "disk.keep", Hosts: []string{want.Name},
+			Key: "host/" + want.Name + "/keep", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskToKeep", Cure: model.CureFile,
+			Field: field + "disk.keep", Hosts: []string{want.Name},
 			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.keep of " + want.Name),
 		})
 		return update, false
@@ -45,7 +47,8 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 		id = disk.ID
 	}
 	update = model.Action{
-		Key: "host/" + want.Name + "/update", Scope: model.ScopeHost.Of(want.Name), Kind: model.UpdateHost, Target: have.ID, InfraEnv: have.InfraEnvID, Name: want.Name,
+		Key: "host/" + want.Name + "/update", Scope: model.ScopeHost.Of(want.Name), Kind: model.UpdateHost, Target: have.ID,
+		InfraEnv: have.InfraEnvID, Name: want.Name,
 		Reason: "the host differs from " + s.desired.Source(), Settings: model.Settings{},
 	}
 	settings := approval(have, s.ofHost(want, have, id, keep))
@@ -136,7 +139,8 @@ func (s *hostSettings) approveUnnamed(h *model.Host) {
 	id := s.roster.id(h)
 	approved := model.Settings{model.SettingApproved: model.ValueOf(true)}
 	s.act(model.Action{
-		Key: "host/" + id + "/update", Scope: model.ScopeHost.Of(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: s.roster.Call(h),
+		Key: "host/" + id + "/update", Scope: model.ScopeHost.Of(id), Kind: model.UpdateHost, Target: h.ID, InfraEnv: h.InfraEnvID,
+		Name:   s.roster.Call(h),
 		Reason: "the file accepts hosts that it does not name", Settings: approved,
 		Changes: []model.Change{{Field: string(model.SettingApproved), From: h.Settings[model.SettingApproved].Text(), To: "true"}},
 	})

@@ -64,7 +64,8 @@ func (s *hostStates) bind(h *model.Host) {
 	case s.unapproved(h):
 	case h.Inventory.Known && h.Status == "known-unbound":
 		bind := model.Action{
-			Key: "host/" + s.roster.id(h) + "/bind", Scope: model.ScopeHost.Of(s.roster.id(h)), Kind: model.BindHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Key: "host/" + s.roster.id(h) + "/bind", Scope: model.ScopeHost.Of(s.roster.id(h)), Kind: model.BindHost, Target: h.ID,
+			InfraEnv: h.InfraEnvID, Name: name,
 			Reason: "the host is not bound to the cluster yet", Changes: []model.Change{{Field: "spec.infraEnv", To: s.name}},
 		}
 		if want := s.spec.Host(s.roster.Names[h.ID]); isReserved(want) {
@@ -101,7 +102,8 @@ func (s *hostStates) binding(h *model.Host) {
 		return
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BindingTakesLong", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BindingTakesLong", Cure: model.CurePerson,
+		Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should have registered again for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
@@ -110,7 +112,8 @@ func (s *hostStates) binding(h *model.Host) {
 func (s *hostStates) disconnected(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/disconnected", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "HostDisconnected", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/disconnected", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "HostDisconnected",
+		Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
 		Remedy:  "check its power, cable and network; it continues by itself when the agent answers",
 	})
@@ -126,7 +129,8 @@ func (s *hostStates) bootAgain(h *model.Host) {
 		}
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson,
+		Since: h.Since, Hosts: []string{name},
 		Message: h.Label() + " was reset or released and has to boot the discovery image again",
 		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + s.images.isoCommand(name),
 	})
@@ -135,9 +139,11 @@ func (s *hostStates) bootAgain(h *model.Host) {
 func (s *hostStates) bootOrder(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/boot-order", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootedDiscoveryImage", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/boot-order", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootedDiscoveryImage",
+		Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy:  model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then continues by itself", name),
+		Remedy: model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then continues by itself",
+			name),
 	})
 }
 
@@ -146,7 +152,8 @@ func (s *hostStates) bootOrder(h *model.Host) {
 func (s *hostStates) leftOver(h *model.Host) {
 	name := s.roster.Call(h)
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/left-over", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "LeftFromEarlierInstall", Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
+		Key: "host/" + s.roster.id(h) + "/left-over", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "LeftFromEarlierInstall",
+		Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s is %s from an earlier install: %s", h.Label(), strings.ToLower(string(h.State)), cmp.Or(h.StatusInfo, h.Status)),
 		Remedy:  model.Advicef("`{delete host %s --yes}`, and boot %s from the discovery image again", h.ID, name),
 	})
@@ -161,7 +168,8 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 	name := s.roster.Call(h)
 	namespace, agent, _ := strings.Cut(h.Reserved, "/")
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/approval", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "AgentNotApproved", Cure: model.CurePerson, Since: h.Registered,
+		Key: "host/" + s.roster.id(h) + "/approval", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "AgentNotApproved",
+		Cure: model.CurePerson, Since: h.Registered,
 		Field: hostField(name) + "match.agent", Hosts: []string{name},
 		Message: fmt.Sprintf("the Agent %s is reserved for %s, and is not approved", h.Reserved, name),
 		Remedy: model.Advicef("if the machine may be installed, the owner of the pool must approve it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
@@ -211,12 +219,14 @@ func (s *hostStates) stage(h *model.Host) {
 		return
 	}
 	scope := model.ScopeHost.Of(s.roster.id(h))
-	s.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since, Who: model.WhoMachine})
+	s.wait(model.Wait{Key: string(scope) + "/stage", Scope: scope, For: fmt.Sprintf("%s: %s", name, stage), Since: h.Progress.Since,
+		Who: model.WhoMachine})
 	if since, stuck := s.stuck(h); stuck {
 		s.block(model.Blocker{
 			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: model.CurePerson, Since: since, Hosts: []string{name},
-			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage, h.Progress.Since.UTC().Format(time.TimeOnly)),
-			Remedy:  s.stageRemedy(stage, name),
+			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage,
+				h.Progress.Since.UTC().Format(time.TimeOnly)),
+			Remedy: s.stageRemedy(stage, name),
 		})
 	}
 }

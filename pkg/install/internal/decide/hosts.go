@@ -58,7 +58,8 @@ func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	several := hs.roster.several[have.ID]
 	if len(several) > 0 {
 		hs.block(model.Blocker{
-			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile, Field: hostField(want.Name) + "match",
+			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile,
+			Field:   hostField(want.Name) + "match",
 			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
 			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
 		})
@@ -164,7 +165,8 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		return false
 	}
 	hs.block(model.Blocker{
-		Key: "host/" + want.Name + "/elsewhere", Scope: model.ScopeHost.Of(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson, Since: have.Since,
+		Key: "host/" + want.Name + "/elsewhere", Scope: model.ScopeHost.Of(want.Name), Reason: "BoundElsewhere", Cure: model.CurePerson,
+		Since: have.Since,
 		Field: hostField(want.Name) + "match", Message: want.Name + ": " + bound, Remedy: remedy, Hosts: []string{want.Name},
 	})
 	return true

@@ -60,7 +60,8 @@ func (es *infraEnvs) intended() []model.InfraEnvPlan {
 	plans, err := es.images.plans(es.spec)
 	if err != nil {
 		es.block(model.Blocker{
-			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(), Remedy: "{validate -f FILE}",
+			Key: "infraenv/input", Scope: model.ScopeCluster, Reason: "BadInfraEnv", Cure: model.CureNow, Message: err.Error(),
+			Remedy: "{validate -f FILE}",
 		})
 		return nil
 	}
@@ -84,7 +85,8 @@ func (es *infraEnvs) withdrawUnused() {
 
 func (es *infraEnvs) withdraw(env model.InfraEnv, reason string) {
 	es.act(model.Action{
-		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.ScopeInfraEnv.Of(env.Name), Kind: model.WithdrawInfraEnv, Target: env.ID, Name: env.Name,
+		Key: "infraenv/" + env.Name + "/withdraw/" + env.ID, Scope: model.ScopeInfraEnv.Of(env.Name), Kind: model.WithdrawInfraEnv,
+		Target: env.ID, Name: env.Name,
 		Reason: reason, Destructive: true,
 	})
 }
@@ -176,8 +178,9 @@ func (es *infraEnvs) lasts(scope model.Scope, d setting.Difference) {
 	}
 	es.warn(model.Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service removes nothing", d.Setting, orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
-		Next:    es.anew(),
+		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service removes nothing", d.Setting,
+			orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
+		Next: es.anew(),
 	})
 }
 
@@ -194,12 +197,14 @@ func (es *infraEnvs) anew() model.Advice {
 // one of the InfraEnv. One that it refuses already may be on its way back.
 func (es *infraEnvs) barred(d setting.Difference, env *model.InfraEnv) bool {
 	rival := setting.RivalOf(d.Setting)
-	return es.cluster != nil && slices.Contains(es.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) && env.Image.State != model.ImageFailed
+	return es.cluster != nil && slices.Contains(es.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) &&
+		env.Image.State != model.ImageFailed
 }
 
 // barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
 func (es *infraEnvs) barredByImage(d setting.Difference) bool {
-	return es.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(es.have, func(env model.InfraEnv) bool { return env.Owned && es.barred(d, &env) })
+	return es.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(es.have,
+		func(env model.InfraEnv) bool { return env.Owned && es.barred(d, &env) })
 }
 
 // rivalKept blocks a change that the service cannot take.
@@ -209,9 +214,11 @@ func (es *infraEnvs) rivalKept(d setting.Difference, env *model.InfraEnv) {
 		remedy = "undo the change, or " + remedy
 	}
 	es.block(model.Blocker{
-		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow, Field: string(d.Setting),
-		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival, setting.Show(rival, env.Settings[rival])),
-		Remedy:  remedy,
+		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow,
+		Field: string(d.Setting),
+		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival,
+			setting.Show(rival, env.Settings[rival])),
+		Remedy: remedy,
 	})
 }
 
@@ -239,10 +246,12 @@ func (es *infraEnvs) newImage(update model.Action) {
 		es.act(update)
 	case es.options.Reimage:
 		es.act(update)
-		es.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what, Next: "boot them from the new image: " + model.Command("download iso", es.name)})
+		es.warn(model.Warning{Key: "infraenv/" + update.Name + "/reboot", Scope: update.Scope, Reason: "BootNewImage", Message: what,
+			Next: "boot them from the new image: " + model.Command("download iso", es.name)})
 	default:
 		es.block(model.Blocker{
-			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0], Hosts: booted,
+			Key: "infraenv/" + update.Name + "/reimage", Scope: update.Scope, Reason: "NewImageNeeded", Cure: model.CureNow, Field: fields[0],
+			Hosts:   booted,
 			Message: what, Remedy: "add --reimage and boot those hosts from the new image, or undo the change",
 		})
 	}
@@ -300,7 +309,10 @@ func (es *infraEnvs) forAdded(unnamed bool) {
 	}
 	intended := es.intended()
 	for _, image := range intended {
-		wanted := slices.ContainsFunc(es.spec.Spec.Hosts, func(h spec.Host) bool { return slices.Contains(image.Hosts, h.Name) && es.members.toAdd(&h) })
+		wanted := slices.ContainsFunc(es.spec.Spec.Hosts, func(h spec.Host) bool {
+			return slices.Contains(image.Hosts, h.Name) &&
+				es.members.toAdd(&h)
+		})
 		if !wanted && (!unnamed || image.Alone != "") {
 			continue
 		}
@@ -310,7 +322,8 @@ func (es *infraEnvs) forAdded(unnamed bool) {
 			continue
 		}
 		version := env.Settings[model.SettingVersion]
-		if env.Settings[model.SettingOSVersion] == "" && !es.images.madeLate(env) && (version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
+		if env.Settings[model.SettingOSVersion] == "" && !es.images.madeLate(env) &&
+			(version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
 			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
 		}
 		if others := infraenv.Others(es.spec, env); len(others) > 0 {
@@ -333,7 +346,8 @@ func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.Inf
 	case env == nil:
 	case image.Alone != "":
 		es.block(model.Blocker{
-			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile, Hosts: image.Hosts,
+			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile,
+			Hosts:   image.Hosts,
 			Field:   hostField(image.Alone) + "match.infraEnv",
 			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
 			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is created again"),
@@ -341,7 +355,8 @@ func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.Inf
 		return
 	default:
 		name, _ = es.images.lateName(image, intended)
-		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name, es.images.unfit(image, es.images.infraEnv(image.Name)))
+		reason = fmt.Sprintf("hosts that are added cannot boot the discovery image %s: %s", image.Name,
+			es.images.unfit(image, es.images.infraEnv(image.Name)))
 	}
 	es.act(model.Action{
 		Key: "infraenv/" + name + "/register", Scope: model.ScopeInfraEnv.Of(name), Kind: model.RegisterInfraEnv, Name: name, Target: es.bindTo(),

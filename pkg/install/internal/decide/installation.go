@@ -33,7 +33,8 @@ func (i *installation) follow() {
 		if i.cluster.Released {
 			i.preparation.failed() // a hub tries again by itself, for ever
 		}
-		i.wait(model.Wait{Key: "cluster/prepare", Scope: model.ScopeCluster, For: "the service to prepare the installation", Since: i.cluster.StatusSince, Who: model.WhoService})
+		i.wait(model.Wait{Key: "cluster/prepare", Scope: model.ScopeCluster, For: "the service to prepare the installation",
+			Since: i.cluster.StatusSince, Who: model.WhoService})
 	case model.ClusterFinalizing:
 		i.finalizing()
 	}
@@ -45,7 +46,8 @@ func (i *installation) follow() {
 	if i.cluster.State == model.ClusterNeedsUser && i.unhindered() { // and no host says what for
 		i.block(model.Blocker{
 			Key: "cluster/needs-user", Scope: model.ScopeCluster, Reason: "ClusterNeedsUser", Cure: model.CurePerson, Since: i.cluster.StatusSince,
-			Message: cmp.Or(i.cluster.StatusInfo, "a person must act at a machine"), Remedy: "look at the machines' consoles; the installation then continues by itself",
+			Message: cmp.Or(i.cluster.StatusInfo, "a person must act at a machine"),
+			Remedy:  "look at the machines' consoles; the installation then continues by itself",
 		})
 	}
 	// A host that takes too long may well wait for another host that is blocked: that blocker goes first.
@@ -107,7 +109,8 @@ func (i *installation) failed() {
 		reason := fmt.Sprintf("%s: %s", name, cmp.Or(h.StatusInfo, h.Status))
 		reasons = append(reasons, reason)
 		causes = append(causes, model.Blocker{
-			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.ScopeHost.Of(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone, Since: h.Since, Hosts: []string{name},
+			Key: "host/" + i.roster.id(h) + "/failed", Scope: model.ScopeHost.Of(i.roster.id(h)), Reason: reasonHostFailed, Cure: model.CureNone,
+			Since: h.Since, Hosts: []string{name},
 			Message: reason, Remedy: model.Command("logs host", name) + ", " + again,
 		})
 	}
@@ -120,7 +123,8 @@ func (i *installation) failed() {
 		})
 	}
 	i.plan.Blockers = append(i.plan.Blockers, causes...)
-	i.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "), model.Command("logs", i.name)+", then "+i.cluster.StartOver())
+	i.end(model.VerdictFailed, "the installation failed: "+strings.Join(reasons, "; "),
+		model.Command("logs", i.name)+", then "+i.cluster.StartOver())
 }
 
 // finalized reports whether an install that failed had come to where only operators are

@@ -88,7 +88,8 @@ func (in *installed) conclude() {
 func (in *installed) degradations() []model.Blocker {
 	var out []model.Blocker
 	wrong := func(key, reason string, scope model.Scope, message string, remedy model.Advice) {
-		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message, Remedy: remedy})
+		out = append(out, model.Blocker{Key: "cluster/degraded/" + key, Scope: scope, Reason: reason, Cure: model.CurePerson, Message: message,
+			Remedy: remedy})
 	}
 	inspect := model.Advicef("look at the cluster: kubectl %s get clusteroperators,csv -A", in.kubeconfigFlag())
 	said := ""
@@ -112,7 +113,8 @@ func (in *installed) degradations() []model.Blocker {
 			lost = append(lost, why)
 			in.plan.Missing = append(in.plan.Missing, name)
 		case h.State == model.HostFailed:
-			wrong("host/"+in.roster.id(h), reasonHostFailed, model.ScopeHost.Of(in.roster.id(h)), why, model.Command("logs host", name)+", then "+add)
+			wrong("host/"+in.roster.id(h), reasonHostFailed, model.ScopeHost.Of(in.roster.id(h)), why,
+				model.Command("logs host", name)+", then "+add)
 		case h.Role == spec.Worker:
 			workers++
 		}
@@ -124,7 +126,8 @@ func (in *installed) degradations() []model.Blocker {
 	}
 	if short := in.attendance.counts().requiredWorkers - workers; short > 0 {
 		missing := slices.Concat(lost, in.plan.Missing[:len(in.plan.Missing)-len(lost)])
-		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short, strings.Join(missing, "; ")), "{add-node -f FILE}")
+		wrong("workers", "WorkersMissing", model.ScopeCluster, fmt.Sprintf("%d of the required workers are missing: %s", short,
+			strings.Join(missing, "; ")), "{add-node -f FILE}")
 	}
 	return out
 }
@@ -144,7 +147,8 @@ func (in *installed) whyDegraded() model.Advice {
 func (in *installed) allAdded() {
 	in.plan.Missing = nil
 	for _, b := range in.degradations() {
-		in.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message, Next: model.Command("why cluster", in.name)})
+		in.warn(model.Warning{Key: b.Key, Scope: model.ScopeCluster, Reason: "Degraded", Message: "the cluster was installed, but " + b.Message,
+			Next: model.Command("why cluster", in.name)})
 	}
 	for _, h := range in.roster.Part {
 		ours := in.roster.Names[h.ID] != "" || in.spec.Existing() == "" && in.spec.Spec.AcceptUnknownHosts // else another file may have added it
@@ -156,7 +160,8 @@ func (in *installed) allAdded() {
 	case len(in.plan.Ready) > 0:
 		in.allReady()
 	case len(in.plan.Added) > 0 && (in.spec.Imported() || in.spec.OnlyAdds() && !in.cluster.Kubeconfig):
-		in.end(model.VerdictInstalled, addedText(in.plan.Added), "kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
+		in.end(model.VerdictInstalled, addedText(in.plan.Added),
+			"kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
 	case len(in.plan.Added) == 0:
 		in.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", in.kubeconfigFlag()))
 	case !in.saved.Kubeconfig:

@@ -32,7 +32,8 @@ func (l *leftOut) remove() {
 		name, scope := l.roster.Call(h), model.ScopeHost.Of(l.roster.Call(h))
 		why, unwanted := l.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
-			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since, For: name + ", which is ready now, to take part after all"})
+			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since,
+				For: name + ", which is ready now, to take part after all"})
 			continue
 		}
 		next := model.Advice("")
@@ -44,8 +45,9 @@ func (l *leftOut) remove() {
 			continue
 		}
 		a := model.Action{
-			Key: "host/" + name + "/leave/" + h.ID, Scope: scope, Kind: model.RemoveHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name, Destructive: true,
-			Reason: "the cluster is installed without it: " + why,
+			Key: "host/" + name + "/leave/" + h.ID, Scope: scope, Kind: model.RemoveHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
+			Destructive: true,
+			Reason:      "the cluster is installed without it: " + why,
 		}
 		if h.Reserved != "" { // it waits in its pool
 			a.Kind, a.Destructive = model.ReturnHost, false

@@ -231,5 +231,6 @@ func OutOfTime(desired *model.Desired, observed *model.Observed, plan *model.Pla
 	if observed != nil && observed.Cluster != nil && observed.Cluster.State.Running() {
 		text += "; the installation continues without oaictl"
 	}
-	return &model.Fault{Code: model.CodeTimeout, Op: Op(desired), On: desired.FullName(), Err: errors.New(text), Next: OrGiveUp("run the same command again, which continues from here", observed, plan)}
+	return &model.Fault{Code: model.CodeTimeout, Op: Op(desired), On: desired.FullName(), Err: errors.New(text),
+		Next: OrGiveUp("run the same command again, which continues from here", observed, plan)}
 }

@@ -184,15 +184,18 @@ func (ns *networks) derived(d setting.Difference) {
 	if len(ns.seen()) == 0 || ns.movesVIPs() {
 		return
 	}
-	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have), func(cidr string) bool { return !containsPrefix(file, cidr) }) {
+	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have),
+		func(cidr string) bool { return !containsPrefix(file, cidr) }) {
 		ns.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
 	have := setting.Show(d.Setting, d.Have)
 	ns.block(model.Blocker{
-		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile, Field: string(d.Setting),
+		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile,
+		Field:   string(d.Setting),
 		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network from them, and does not accept another one", have, setting.Show(d.Setting, d.Want)),
-		Remedy:  model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have, d.Setting),
+		Remedy: model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have,
+			d.Setting),
 	})
 }
 

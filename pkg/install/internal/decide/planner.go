@@ -82,7 +82,8 @@ func (p *planner) compose() {
 		explains: p.explains, roster: p.roster, attendance: p.attendance,
 	}
 	p.infraEnvs = &infraEnvs{
-		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, hosts: p.observed.Hosts, have: p.observed.InfraEnvs, orphans: p.observed.Orphans,
+		collector: p.collector, desired: p.desired, options: p.options, spec: p.spec, name: p.name, hosts: p.observed.Hosts,
+		have: p.observed.InfraEnvs, orphans: p.observed.Orphans,
 		resent: p.memory.Resent, now: p.now, cluster: p.cluster, members: p.members, images: p.images,
 	}
 	p.boot = &boot{
@@ -95,8 +96,9 @@ func (p *planner) compose() {
 		images: p.images, boot: p.boot, hostSettings: p.hostSettings,
 	}
 	p.hosts = &hosts{
-		collector: p.collector, spec: p.spec, name: p.name, elsewhereBound: p.observed.Elsewhere, observed: p.observed.Hosts, roster: p.roster, attendance: p.attendance,
-		images: p.images, boot: p.boot, hostSettings: p.hostSettings, hostStates: p.hostStates,
+		collector: p.collector, spec: p.spec, name: p.name, elsewhereBound: p.observed.Elsewhere, observed: p.observed.Hosts, roster: p.roster,
+		attendance: p.attendance,
+		images:     p.images, boot: p.boot, hostSettings: p.hostSettings, hostStates: p.hostStates,
 	}
 	p.unknownHosts = &unknownHosts{
 		collector: p.collector, spec: p.spec, roster: p.roster, attendance: p.attendance, images: p.images, hostSettings: p.hostSettings,
@@ -119,7 +121,8 @@ func (p *planner) compose() {
 		hostSettings: p.hostSettings, clusterSettings: p.clusterSettings,
 	}
 	p.preparation = &preparation{
-		collector: p.collector, name: p.name, began: p.memory.Began, knownCancelled: p.memory.Cancelled, knownFailed: p.memory.Failed, now: p.now, cluster: p.cluster, roster: p.roster, checks: p.checks,
+		collector: p.collector, name: p.name, began: p.memory.Began, knownCancelled: p.memory.Cancelled, knownFailed: p.memory.Failed, now: p.now,
+		cluster: p.cluster, roster: p.roster, checks: p.checks,
 	}
 	p.start = &start{
 		collector: p.collector, options: p.options, spec: p.spec, name: p.name, hostWritten: p.memory.HostWritten, now: p.now, cluster: p.cluster,
@@ -148,7 +151,8 @@ func (p *planner) compose() {
 		collector: p.collector, observed: p.observed, cluster: p.cluster, question: p.question, roster: p.roster,
 		registration: p.registration,
 	}
-	p.attempts = &attempts{collector: p.collector, options: p.options, machines: p.observed.Machines, done: p.memory.Done, refused: p.memory.Refused, now: p.now}
+	p.attempts = &attempts{collector: p.collector, options: p.options, machines: p.observed.Machines, done: p.memory.Done,
+		refused: p.memory.Refused, now: p.now}
 	p.limits = &limits{
 		collector: p.collector, desired: p.desired, options: p.options, name: p.name, full: p.full, observed: p.observed,
 		memory: p.memory, roster: p.roster,
@@ -191,7 +195,8 @@ func (p *planner) decide() {
 	case p.observed.Stale != "":
 		// An old observation does not show what was written since.
 		p.plan.Actions = nil
-		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale, Who: model.WhoService})
+		p.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + p.observed.Stale,
+			Who: model.WhoService})
 	case len(p.plan.Blockers) > 0:
 	case p.spec.Imported() && (p.cluster == nil || p.cluster.Unmarked || p.cluster.State.BeforeInstall()):
 		p.registration.importCluster()
@@ -200,9 +205,11 @@ func (p *planner) decide() {
 	case p.cluster == nil:
 		p.registration.register()
 	case p.cluster.State == model.ClusterUnknown:
-		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status), "{version}")
+		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status),
+			"{version}")
 	case p.cluster.State.BeforeInstall() && p.preparation.cancelled():
-		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed", "run the same command again, which starts it again")
+		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed",
+			"run the same command again, which starts it again")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
 		p.boot.retireMedia()

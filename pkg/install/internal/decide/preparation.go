@@ -57,8 +57,9 @@ func (p *preparation) failed() bool {
 	}
 	p.block(model.Blocker{
 		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: ReasonPreparation, Cure: model.CureNone,
-		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures, cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
-		Remedy:  model.Command("why cluster", p.name) + ", cure that, and run the same command again",
+		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures,
+			cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
+		Remedy: model.Command("why cluster", p.name) + ", cure that, and run the same command again",
 	})
 	return true
 }

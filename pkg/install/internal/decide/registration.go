@@ -92,7 +92,8 @@ func (r *registration) remark() {
 	change.From, change.To = model.RunTagPrefix+options.FormerRun, model.RunTagPrefix+options.Run
 	r.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: r.cluster.ID, Name: r.name,
-		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{model.SettingTags: tags}, Changes: []model.Change{change},
+		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{model.SettingTags: tags},
+		Changes: []model.Change{change},
 	})
 }
 
@@ -185,7 +186,8 @@ func (r *registration) markImported() {
 	}
 	r.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: r.cluster.ID, Name: r.name,
-		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings, Changes: []model.Change{{Field: string(model.SettingTags), To: "oaictl"}},
+		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings,
+		Changes: []model.Change{{Field: string(model.SettingTags), To: "oaictl"}},
 	})
 }
 
@@ -224,7 +226,8 @@ func (r *registration) deleted() {
 		within = goneWithin
 	}
 	if m.Misses < goneObservations || m.LastObserved.Sub(m.Missing) < within {
-		r.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService, For: "the service to show the cluster " + r.full + " again"})
+		r.wait(model.Wait{Key: "cluster/shown", Scope: model.ScopeCluster, Who: model.WhoService,
+			For: "the service to show the cluster " + r.full + " again"})
 		return
 	}
 	b := model.Blocker{

@@ -21,7 +21,8 @@ type removal struct {
 func (rm *removal) remove() {
 	switch {
 	case rm.observed.Stale != "":
-		rm.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + rm.observed.Stale, Who: model.WhoService})
+		rm.wait(model.Wait{Key: "service/answer", Scope: model.ScopeCluster, For: "the service to answer: " + rm.observed.Stale,
+			Who: model.WhoService})
 		return
 	case rm.cluster == nil || !rm.cluster.State.Installed():
 		rm.registration.notInstalled()

@@ -21,7 +21,8 @@ type roster struct {
 // waitFor is a wait for a host.
 func (r *roster) waitFor(h *model.Host, what string, who model.Who) model.Wait {
 	scope := model.ScopeHost.Of(r.id(h))
-	return model.Wait{Key: string(scope) + "/" + strings.ReplaceAll(what, " ", "-"), Scope: scope, For: r.Call(h) + " " + what, Since: h.Since, Who: who}
+	return model.Wait{Key: string(scope) + "/" + strings.ReplaceAll(what, " ", "-"), Scope: scope, For: r.Call(h) + " " + what, Since: h.Since,
+		Who: who}
 }
 
 // later reports whether a host is one that the cluster is installed without, however long it takes.
@@ -195,7 +196,8 @@ func newIdentities(hosts []spec.Host) identities {
 func (ids identities) of(host *model.Host, infraEnv string) []int {
 	inventory := &host.Inventory
 	keys := []string{
-		"infra-env " + infraEnv, "agent " + host.Reserved, "serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID), "uuid " + strings.ToLower(inventory.UUID),
+		"infra-env " + infraEnv, "agent " + host.Reserved, "serial " + inventory.Serial, "uuid " + strings.ToLower(host.ID),
+		"uuid " + strings.ToLower(inventory.UUID),
 		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
 	}
 	for _, i := range inventory.Interfaces {

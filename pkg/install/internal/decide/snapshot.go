@@ -71,7 +71,8 @@ func (s *Snapshot) Reading() []string {
 	var names []string
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
-		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) && !p.boot.pastBoot(host) {
+		if state := p.observed.Machines[host.Name]; (state.Inserting || state.OurMedia && state.Power != model.PowerIsOff) &&
+			!p.boot.pastBoot(host) {
 			names = append(names, host.Name)
 		}
 	}
@@ -195,18 +196,22 @@ func (f *following) actions(ahead []model.Action) {
 func (f *following) machines() {
 	missing := f.attendance.missingHosts()
 	awaited := slices.DeleteFunc(slices.Clone(missing), func(name string) bool {
-		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Scope == model.ScopeHost.Of(name) })
+		return isReserved(f.spec.Host(name)) || slices.ContainsFunc(f.now.Waits,
+			func(w model.Wait) bool { return w.Scope == model.ScopeHost.Of(name) })
 	})
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
-			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) + ": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+			Message: "boot " + names.Few(byBMC) + " through " + theirBMCs(len(byBMC)) +
+				": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
-		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register", Hosts: awaited})
+		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(awaited) + " to boot the discovery image and register",
+			Hosts: awaited})
 	}
-	if more := f.attendance.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits, func(w model.Wait) bool { return w.Key == "hosts/register" }) {
+	if more := f.attendance.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits,
+		func(w model.Wait) bool { return w.Key == "hosts/register" }) {
 		f.add(model.Step{Scope: model.ScopeCluster, Message: fmt.Sprintf("wait for %d hosts that the file does not name", more)})
 	}
 	if f.reimages() {
@@ -215,7 +220,8 @@ func (f *following) machines() {
 			booted = append(booted, f.roster.Call(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
-			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image", Hosts: booted})
+			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.Few(booted) + " to be rebooted into the new image",
+				Hosts: booted})
 		}
 	}
 	if len(missing) == 0 {
@@ -228,7 +234,8 @@ func (f *following) machines() {
 	if len(bound) > 0 {
 		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.Few(bound) + " to the cluster", Hosts: bound})
 	}
-	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says", Hosts: missing})
+	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.Few(missing) + " as the file says",
+		Hosts: missing})
 }
 
 func theirBMCs(n int) string {
@@ -296,7 +303,8 @@ func (f *following) ejected() []string {
 // results are the end: the credentials, as far as they are not on disk.
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
-		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted, Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
+		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted,
+			Message: "eject the discovery image of " + names.Few(booted) + " once each boots from its disk, and put its boot order back"})
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
 	var names []string

@@ -128,7 +128,8 @@ func (s *spokeNodes) join() {
 	settled, worse := nodes.Settle(s.question.About(hosts...))
 	s.take(settled)
 	if len(worse) > 0 {
-		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse), "kubectl get clusteroperators")
+		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse),
+			"kubectl get clusteroperators")
 	}
 }
 

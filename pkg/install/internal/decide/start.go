@@ -68,8 +68,9 @@ func (s *start) call() {
 		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
 	}
 	s.act(model.Action{
-		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: s.cluster.ID, Name: s.name, Reason: reason, Destructive: true,
-		Settings: counts,
+		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: s.cluster.ID, Name: s.name, Reason: reason,
+		Destructive: true,
+		Settings:    counts,
 	})
 }
 
@@ -77,7 +78,8 @@ func (s *start) call() {
 func (s *start) onHold() bool {
 	if s.spec.Spec.Hold {
 		s.wait(model.Wait{
-			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser, For: "spec.hold of the file to be taken back; everything else is ready",
+			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser,
+			For:  "spec.hold of the file to be taken back; everything else is ready",
 			Next: "{create cluster -f FILE}, with spec.hold false or left out",
 		})
 	}
@@ -106,7 +108,8 @@ func (s *start) released(counts model.Settings) bool {
 		})
 		return true
 	}
-	wait := model.Wait{Key: "cluster/start", Scope: model.ScopeCluster, For: "the service to start the installation", Since: s.cluster.StatusSince, Who: model.WhoService}
+	wait := model.Wait{Key: "cluster/start", Scope: model.ScopeCluster, For: "the service to start the installation",
+		Since: s.cluster.StatusSince, Who: model.WhoService}
 	if stalled {
 		wait.For, wait.Since = "the service to notice that every host is in sync", s.cluster.Stalled
 	}

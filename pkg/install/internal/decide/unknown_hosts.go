@@ -42,7 +42,8 @@ func (u *unknownHosts) check() {
 			continue
 		}
 		u.block(model.Blocker{
-			Key: "host/" + host.ID + "/unknown", Scope: model.ScopeHost.Of(host.ID), Reason: "UnknownHost", Cure: model.CurePerson, Since: host.Registered, Field: "spec.hosts",
+			Key: "host/" + host.ID + "/unknown", Scope: model.ScopeHost.Of(host.ID), Reason: "UnknownHost", Cure: model.CurePerson,
+			Since: host.Registered, Field: "spec.hosts",
 			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
 			Remedy:  model.Advicef("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},

@@ -127,7 +127,8 @@ func (g *graph) parents(n *node) []*node {
 // mutual reports whether a check is about the ways between hosts: it fails for all of them where one cannot be reached.
 func mutual(id string) bool {
 	switch id {
-	case "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role", "mtu-valid":
+	case "belongs-to-majority-group", "sufficient-network-latency-requirement-for-role", "sufficient-packet-loss-requirement-for-role",
+		"mtu-valid":
 		return true
 	}
 	return false

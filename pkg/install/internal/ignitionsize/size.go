@@ -138,7 +138,8 @@ func splitWords(document string) []word {
 	for text := range strings.FieldsFuncSeq(document, func(r rune) bool { return strings.ContainsRune("\n,{}[]", r) }) {
 		text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "- "))
 		key, value, pair := strings.Cut(text, ":")
-		if strings.HasPrefix(text, `"`) && !strings.Contains(text, `":`) || pair && value != "" && !strings.HasPrefix(value, " ") && !strings.HasPrefix(key, `"`) {
+		if strings.HasPrefix(text, `"`) && !strings.Contains(text, `":`) || pair && value != "" && !strings.HasPrefix(value, " ") &&
+			!strings.HasPrefix(key, `"`) {
 			key, value, pair = "", text, false // an IPv6 address
 		}
 		if !pair {

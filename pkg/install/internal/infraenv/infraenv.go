@@ -36,7 +36,8 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]model.InfraEnvPlan, error)
 		if err != nil {
 			return nil, err
 		}
-		s := &split{cluster: c, own: own, taken: taken, seats: map[int][]seat{}, room: sync.OnceValue(func() int { return networkRoom(settings) })}
+		s := &split{cluster: c, own: own, taken: taken, seats: map[int][]seat{},
+			room: sync.OnceValue(func() int { return networkRoom(settings) })}
 		s.fits = func(number int) bool {
 			if len(arches) == 1 {
 				return true
@@ -379,5 +380,6 @@ func HeldBy(i *model.InfraEnvPlan, env *model.InfraEnv, intended []model.InfraEn
 	for _, n := range have {
 		held[setting.MAC(setting.FirstMAC(n))] = true
 	}
-	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want, func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
+	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want,
+		func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
 }

@@ -90,7 +90,8 @@ func (a *obstacles) nameIsFree(h Host) {
 		state = "Ready"
 	}
 	a.block(model.Blocker{
-		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
+		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow,
+		Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
 		Remedy:  "give the host another hostname, or, if this machine takes its place: " + command,
 	})
@@ -111,7 +112,8 @@ func (a *obstacles) poolExists(h Host) {
 		field = "machineConfigPool"
 	}
 	a.block(model.Blocker{
-		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
+		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow,
+		Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, names.Few(have)),
 		Remedy:  model.Advicef("create the pool, or name one of %s", strings.Join(have, ", ")),
 	})

@@ -295,7 +295,8 @@ func (a *joins) refuse(h Host, v model.RequestVerdict, key string, since time.Ti
 		Remedy:  model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(v.Name)),
 	}
 	switch v.Reason {
-	case model.ReasonBeforeReboot, model.ReasonRebootUnknown, model.ReasonHostNotInstalled, model.ReasonNodeExists, model.ReasonAlreadyApproved,
+	case model.ReasonBeforeReboot, model.ReasonRebootUnknown, model.ReasonHostNotInstalled, model.ReasonNodeExists,
+		model.ReasonAlreadyApproved,
 		model.ReasonAlreadyJoined,
 		model.ReasonSharedHostname, model.ReasonUnprovenNode:
 		a.block(b)
@@ -324,8 +325,9 @@ func (a *joins) ask(h Host, v model.RequestVerdict, key string, since time.Time)
 	a.answer.Questions = append(a.answer.Questions, v)
 	a.block(model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: ReasonAsk, Cure: a.forPerson(), Since: since, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("a person must decide whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind, v.Message),
-		Remedy:  remedy,
+		Message: fmt.Sprintf("a person must decide whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind,
+			v.Message),
+		Remedy: remedy,
 	})
 }
 

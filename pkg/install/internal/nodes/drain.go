@@ -136,7 +136,8 @@ func (t refusals) drainRefused() *model.Blocker {
 	}
 	b := &model.Blocker{
 		Key: t.key("drain-refused"), Scope: t.scope(), Reason: "DrainRefused", Cure: model.CureNow, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("%s is not drained: %s", t.nodeName, strings.Join(texts, "; ")), Remedy: "see to these pods and run the same command again",
+		Message: fmt.Sprintf("%s is not drained: %s", t.nodeName, strings.Join(texts, "; ")),
+		Remedy:  "see to these pods and run the same command again",
 	}
 	if len(flags) > 0 {
 		b.Remedy = model.Advice("run the same command again with " + strings.Join(flags, " "))

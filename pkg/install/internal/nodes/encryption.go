@@ -51,7 +51,8 @@ func (a *obstacles) hasTPM(h Host, p *model.Pool) {
 		what = "has none that is switched on"
 	}
 	a.block(model.Blocker{
-		Key: string(scopeOf(h)) + "/tpm", Scope: scopeOf(h), Reason: "NoTPM", Cure: model.CurePerson, Since: h.Have.Registered, Hosts: []string{h.Name},
+		Key: string(scopeOf(h)) + "/tpm", Scope: scopeOf(h), Reason: "NoTPM", Cure: model.CurePerson, Since: h.Have.Registered,
+		Hosts:   []string{h.Name},
 		Message: fmt.Sprintf("the disks of the pool %s are encrypted by a TPM %s, and %s %s", p.Name, tpmVersion, h.Name, what),
 		Remedy:  "switch the TPM on in the machine's firmware and boot the discovery image again, or have the host join a pool whose disks are not encrypted by it",
 	})
@@ -72,7 +73,8 @@ func (a *obstacles) needed(p *model.Pool, hosts []string) {
 		Message: fmt.Sprintf("the pool %s encrypts disks (%s): to join, %s needs %s", p.Name, p.Served, names.Few(hosts), names.Few(means)),
 	}
 	if len(e.Pins) > 0 {
-		w.Message = fmt.Sprintf("the pool %s encrypts disks by the Clevis pin %s (%s), which the service does not know: it refuses %s", p.Name, names.Few(e.Pins), p.Served, names.Few(hosts))
+		w.Message = fmt.Sprintf("the pool %s encrypts disks by the Clevis pin %s (%s), which the service does not know: it refuses %s", p.Name,
+			names.Few(e.Pins), p.Served, names.Few(hosts))
 		w.Next = model.Advicef("have its check %s ignored, spec.ignoreValidations.hosts", checkEncryption)
 	}
 	a.warn(w)

@@ -70,8 +70,9 @@ func (a *obstacles) unserved(at *url.URL) string {
 	case !own && host != outer && !slices.ContainsFunc(a.spoke.VIPs, func(vip netip.Addr) bool { return sameAddress(vip.String(), host) }):
 		a.warn(model.Warning{
 			Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "OtherIgnitionEndpoint",
-			Message: fmt.Sprintf("hosts fetch their config from %s, and the cluster's own machine config server is %s", host, names.Few(a.spoke.ConfigServer.Hosts)),
-			Next:    "see to it that what is served there is this cluster's",
+			Message: fmt.Sprintf("hosts fetch their config from %s, and the cluster's own machine config server is %s", host,
+				names.Few(a.spoke.ConfigServer.Hosts)),
+			Next: "see to it that what is served there is this cluster's",
 		})
 		return ""
 	case at.Scheme == "https" && at.Port() == plainPort, at.Scheme == "http" && at.Port() == securePort:
@@ -125,7 +126,8 @@ func (a *obstacles) mistrusted(at *url.URL, endpoint *spec.IgnitionEndpoint) str
 	if known {
 		return ""
 	}
-	return fmt.Sprintf("its CA is not the one that signs the cluster's machine config server (%s there, %s in %s)", short(valid[0]), short(server.CAs[0]), server.CAFrom)
+	return fmt.Sprintf("its CA is not the one that signs the cluster's machine config server (%s there, %s in %s)", short(valid[0]),
+		short(server.CAs[0]), server.CAFrom)
 }
 
 func short(c model.Certificate) string {
@@ -144,7 +146,8 @@ func (a *obstacles) whereCA() model.Advice {
 		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
 	}
 	namespace, name, _ := strings.Cut(server.CAFrom, "/")
-	return model.Advicef("%s", fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name, strings.ReplaceAll(server.CAKey, ".", `\.`)))
+	return model.Advicef("%s", fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name,
+		strings.ReplaceAll(server.CAKey, ".", `\.`)))
 }
 
 func (a *obstacles) blockEndpoint(hosts []Host, at, why string, right model.Advice) {
@@ -152,7 +155,8 @@ func (a *obstacles) blockEndpoint(hosts []Host, at, why string, right model.Advi
 		return
 	}
 	b := model.Blocker{
-		Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "IgnitionEndpoint", Cure: model.CureNow, Field: "spec.ignitionEndpoint",
+		Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "IgnitionEndpoint", Cure: model.CureNow,
+		Field:   "spec.ignitionEndpoint",
 		Message: fmt.Sprintf("hosts cannot fetch their config from %s, which the service sends them to: %s", at, why),
 		Remedy:  "correct it at the service (ignition_endpoint of the cluster over REST, spec.ignitionEndpoint of the AgentClusterInstall on a hub); " + right,
 	}

@@ -69,7 +69,8 @@ func (r *removal) awaitMachine(t *leaving) {
 	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
 	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
 		what += "; its BareMetalHost is said to be on, and the Machine stays until that is off"
-		w.Next = model.Advicef("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off", names.Quoted(t.machine.Name))
+		w.Next = model.Advicef("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off",
+			names.Quoted(t.machine.Name))
 	}
 	w.For = fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what)
 	t.wait(w)
@@ -134,8 +135,9 @@ func (t steps) settled(r *removal) bool {
 	}
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name, strings.Join(rivals, "; ")),
-		Remedy:  "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
+		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name,
+			strings.Join(rivals, "; ")),
+		Remedy: "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
 	})
 	return false
 }
@@ -152,7 +154,8 @@ func (r *removal) firstOfSet(t *leaving) bool {
 		if o == t || t.machine.ToBeDeleted {
 			return true
 		}
-		if o.set == t.set && !o.machine.Deleting && len(o.left) > 0 && o.left[0].step.Kind == model.LowerMachineSet && len(o.answer.Blockers) == 0 {
+		if o.set == t.set && !o.machine.Deleting && len(o.left) > 0 && o.left[0].step.Kind == model.LowerMachineSet &&
+			len(o.answer.Blockers) == 0 {
 			t.wait(model.Wait{
 				Key: t.key("set-turn"), Scope: t.scope(), Who: model.WhoService,
 				For: fmt.Sprintf("the MachineSet %s to give up the Machine %s first", t.set.Name, o.machine.Name),
@@ -176,8 +179,10 @@ func (t refusals) machineRefused() *model.Blocker {
 		return b
 	case t.set != nil && t.set.FollowsHosts:
 		b.Reason = "MachineSetFollowsHosts"
-		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so that it cannot be lowered", t.set.Name)
-		b.Remedy = model.Advicef("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-", names.Quoted(t.set.Name))
+		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so that it cannot be lowered",
+			t.set.Name)
+		b.Remedy = model.Advicef("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-",
+			names.Quoted(t.set.Name))
 		return b
 	}
 	return nil

@@ -129,7 +129,8 @@ func (t *leaving) checkRecord() {
 	case memberState(t.Have.State) && same:
 	case memberState(t.Have.State):
 		t.doubt = t.refuse("OtherMachine", "other-machine", model.CureOwner,
-			fmt.Sprintf("the service's host %s (%s) is not the machine of the node %s: they share no address and no UUID", t.Have.Hostname, t.Have.ID, t.nodeName),
+			fmt.Sprintf("the service's host %s (%s) is not the machine of the node %s: they share no address and no UUID", t.Have.Hostname,
+				t.Have.ID, t.nodeName),
 			model.Advicef("if the record is of a machine that is no more: {delete host %s}, and run the same command again", t.Have.ID))
 	case t.node != nil || t.seen().UID != "" || t.isReplaced():
 		t.Have, t.Want = nil, nil
@@ -173,7 +174,8 @@ func (t *leaving) findMachine() {
 		t.set = t.spoke.MachineSet(m.MachineSet)
 		if m.Node != "" && m.Node != t.nodeName {
 			t.doubt = t.refuse("MachineOfOtherNode", "other-node", model.CurePerson,
-				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node), "kubectl -n openshift-machine-api get machines -o wide")
+				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node),
+				"kubectl -n openshift-machine-api get machines -o wide")
 			t.machine, t.set = nil, nil
 			return
 		}
@@ -181,7 +183,8 @@ func (t *leaving) findMachine() {
 	t.metal = metalOf(t.spoke, t)
 	if h := t.metal; h != nil && t.machine != nil && h.Consumer != "" && h.Consumer != t.machine.Name {
 		t.doubt = t.refuse("MetalOfOtherMachine", "other-metal", model.CurePerson,
-			fmt.Sprintf("the Machine %s is to run on the BareMetalHost %s, and that is of %s", t.machine.Name, h.Name, h.Consumer), "kubectl -n openshift-machine-api get baremetalhosts")
+			fmt.Sprintf("the Machine %s is to run on the BareMetalHost %s, and that is of %s", t.machine.Name, h.Name, h.Consumer),
+			"kubectl -n openshift-machine-api get baremetalhosts")
 		t.metal = nil
 	}
 }

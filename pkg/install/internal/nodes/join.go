@@ -55,7 +55,8 @@ func (a *joins) join(h Host, node *model.Node) {
 		return
 	}
 	if node.Deleting {
-		a.wait(model.Wait{Key: string(scopeOf(h)) + "/deleted", Scope: scopeOf(h), Who: model.WhoService, For: "the node " + node.Name + ", which is being deleted, to be gone"})
+		a.wait(model.Wait{Key: string(scopeOf(h)) + "/deleted", Scope: scopeOf(h), Who: model.WhoService,
+			For: "the node " + node.Name + ", which is being deleted, to be gone"})
 		return
 	}
 	a.mark(h, node)
@@ -75,9 +76,11 @@ func (a *joins) unnoticed(h Host, node *model.Node) {
 		return
 	}
 	a.block(model.Blocker{
-		Key: string(scopeOf(h)) + "/unnoticed", Scope: scopeOf(h), Reason: "ServiceUnaware", Cure: model.CurePerson, Since: node.ReadySince.Add(settlesWithin), Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the node %s is Ready for %s, and the service has not noticed: it has the host as %s", node.Name, a.Now.Sub(node.ReadySince).Round(time.Minute), h.Have.Status),
-		Remedy:  "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the ClusterDeployment names",
+		Key: string(scopeOf(h)) + "/unnoticed", Scope: scopeOf(h), Reason: "ServiceUnaware", Cure: model.CurePerson,
+		Since: node.ReadySince.Add(settlesWithin), Hosts: []string{h.Name},
+		Message: fmt.Sprintf("the node %s is Ready for %s, and the service has not noticed: it has the host as %s", node.Name,
+			a.Now.Sub(node.ReadySince).Round(time.Minute), h.Have.Status),
+		Remedy: "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the ClusterDeployment names",
 	})
 }
 
@@ -90,8 +93,10 @@ func (a *joins) isOld(h Host, node *model.Node) bool {
 	}
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/old", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: a.forPerson(), Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name", node.Name, h.Name),
-		Remedy:  model.Advicef("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)", names.Quoted(node.Name)),
+		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name",
+			node.Name, h.Name),
+		Remedy: model.Advicef("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)",
+			names.Quoted(node.Name)),
 	})
 	return true
 }
@@ -114,7 +119,8 @@ func (a *joins) awaitNode(h Host) {
 		})
 		return
 	}
-	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since, For: h.Name + " to boot from its disk and join the cluster"})
+	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since,
+		For: h.Name + " to boot from its disk and join the cluster"})
 }
 
 // howFar is how far a host got that is no node.
@@ -150,7 +156,8 @@ func (a *joins) awaitReady(h Host, node *model.Node) bool {
 		})
 		return false
 	}
-	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since, For: fmt.Sprintf("the node %s to be Ready: %s", node.Name, why)})
+	a.wait(model.Wait{Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since,
+		For: fmt.Sprintf("the node %s to be Ready: %s", node.Name, why)})
 	return false
 }
 
@@ -158,7 +165,8 @@ func (a *joins) awaitReady(h Host, node *model.Node) bool {
 func (a *joins) awaitSchedulable(h Host, node *model.Node) bool {
 	why := ""
 	for _, t := range node.Taints {
-		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" || strings.HasPrefix(t.Key, "node.kubernetes.io/") && t.Key != "node.kubernetes.io/unschedulable" {
+		if t.Key == "node.cloudprovider.kubernetes.io/uninitialized" || strings.HasPrefix(t.Key, "node.kubernetes.io/") &&
+			t.Key != "node.kubernetes.io/unschedulable" {
 			why = "its taint " + t.Key + " to go"
 		}
 	}
@@ -168,7 +176,8 @@ func (a *joins) awaitSchedulable(h Host, node *model.Node) bool {
 	if why == "" {
 		return true
 	}
-	a.wait(model.Wait{Key: string(scopeOf(h)) + "/schedulable", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince, For: fmt.Sprintf("the node %s to take work: for %s", node.Name, why)})
+	a.wait(model.Wait{Key: string(scopeOf(h)) + "/schedulable", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince,
+		For: fmt.Sprintf("the node %s to take work: for %s", node.Name, why)})
 	return false
 }
 
@@ -181,7 +190,8 @@ func (a *joins) awaitConfig(h Host, node *model.Node) bool {
 	}
 	key := string(scopeOf(h)) + "/config"
 	stuck := func(reason, what string) bool {
-		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason, Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "kubectl get machineconfigpools"})
+		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason,
+			Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "kubectl get machineconfigpools"})
 		return true
 	}
 	switch {
@@ -199,8 +209,10 @@ func (a *joins) awaitConfig(h Host, node *model.Node) bool {
 	}
 	if since := cmp.Or(node.ReadySince, node.Created); node.Ready && a.Now.Sub(since) > configuredWithin {
 		a.block(model.Blocker{
-			Key: key, Scope: scopeOf(h), Reason: "NodeNotConfigured", Cure: model.CurePerson, Hosts: []string{h.Name}, Since: since.Add(configuredWithin),
-			Message: fmt.Sprintf("the machine config of %s is not in place for %s: it has %s and is to have %s (%s)", node.Name, a.Now.Sub(since).Round(time.Minute),
+			Key: key, Scope: scopeOf(h), Reason: "NodeNotConfigured", Cure: model.CurePerson, Hosts: []string{h.Name},
+			Since: since.Add(configuredWithin),
+			Message: fmt.Sprintf("the machine config of %s is not in place for %s: it has %s and is to have %s (%s)", node.Name,
+				a.Now.Sub(since).Round(time.Minute),
 				cmp.Or(node.Config.Current, "none"), cmp.Or(node.Config.Desired, "none"), cmp.Or(node.Config.State, "not begun")),
 			Remedy: "kubectl get machineconfigpools: another node of the pool may be in the way, or the node belongs to another pool",
 		})
@@ -226,7 +238,8 @@ func Settle(q Question) (answer Answer, worse []string) {
 		case known && !before, q.Memory.Operators == nil: // which a single look cannot compare
 			a.warn(model.Warning{
 				Key: "spoke/operator/" + o.Name, Scope: model.ScopeCluster, Reason: "OperatorDegraded",
-				Message: fmt.Sprintf("the operator %s is in trouble, was so before as far as is known, and is not waited for: %s", o.Name, cmp.Or(o.Message, "it does not say why")),
+				Message: fmt.Sprintf("the operator %s is in trouble, was so before as far as is known, and is not waited for: %s", o.Name,
+					cmp.Or(o.Message, "it does not say why")),
 			})
 		default:
 			worse = append(worse, o.Name)

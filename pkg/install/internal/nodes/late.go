@@ -24,8 +24,9 @@ func Late(q Question) (late []Host, answer Answer) {
 		case n == nil || !n.Ready:
 			a.warn(model.Warning{
 				Key: string(scopeOf(h)) + "/gone", Scope: scopeOf(h), Reason: "NodeGone",
-				Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name, cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
-				Next:    model.Command("get nodes", q.Desired.Spec.Metadata.Name),
+				Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name,
+					cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
+				Next: model.Command("get nodes", q.Desired.Spec.Metadata.Name),
 			})
 		}
 	}

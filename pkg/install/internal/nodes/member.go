@@ -50,7 +50,8 @@ func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 		return wait(fmt.Sprintf("%s to be a member of etcd that is well: %s", node.Name, etcd.Message))
 	}
 	b := model.Blocker{
-		Key: key, Scope: scopeOf(h), Reason: "NoEtcdMember", Cure: model.CurePerson, Since: node.ReadySince.Add(memberWithin), Hosts: []string{h.Name},
+		Key: key, Scope: scopeOf(h), Reason: "NoEtcdMember", Cure: model.CurePerson, Since: node.ReadySince.Add(memberWithin),
+		Hosts:   []string{h.Name},
 		Message: fmt.Sprintf("%s is Ready, and no member of etcd that is well: %s", node.Name, etcd.Message),
 		Remedy:  "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs deployment/etcd-operator",
 	}
@@ -75,7 +76,8 @@ func (a *joins) illBeside() []string {
 // takes the addresses.
 func (a *joins) linked(h Host, node *model.Node) bool {
 	if slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool {
-		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses, node.Addresses[0])
+		return m.MachineSet == "" && !m.Deleting && m.Phase != "Failed" && len(node.Addresses) > 0 && slices.Contains(m.Addresses,
+			node.Addresses[0])
 	}) {
 		return true
 	}
@@ -106,7 +108,8 @@ func (a *joins) linked(h Host, node *model.Node) bool {
 		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
 	case machine >= 0 && (a.spoke.Machines[machine].Deleting || a.spoke.Machines[machine].Phase == "Failed"):
 		m := &a.spoke.Machines[machine]
-		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase, cmp.Or(m.Error, "it does not say why")))
+		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase,
+			cmp.Or(m.Error, "it does not say why")))
 	case machine < 0:
 		act(model.CreateMachine, "machine", node.Name, metal.Name)
 	case metal.State == "": // and takes no report yet

@@ -117,7 +117,8 @@ func (a *asker) reached() {
 				Next:    a.otherwise("give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
 			})
 		}
-		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since, For: fmt.Sprintf("the API server of %s to answer: %s", name, s.Trouble)})
+		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since,
+			For: fmt.Sprintf("the API server of %s to answer: %s", name, s.Trouble)})
 	default:
 		a.isMeant(key)
 	}
@@ -153,8 +154,9 @@ func (a *asker) isMeant(key string) {
 	}
 	a.block(model.Blocker{
 		Key: key, Scope: model.ScopeCluster, Reason: "OtherCluster", Cure: model.CureNow,
-		Message: fmt.Sprintf("the kubeconfig %s is of another cluster: it calls itself %s, and %s is %s", s.From, is, a.Desired.Spec.Metadata.Name, means),
-		Remedy:  "give the kubeconfig of this cluster, --cluster-kubeconfig FILE",
+		Message: fmt.Sprintf("the kubeconfig %s is of another cluster: it calls itself %s, and %s is %s", s.From, is,
+			a.Desired.Spec.Metadata.Name, means),
+		Remedy: "give the kubeconfig of this cluster, --cluster-kubeconfig FILE",
 	})
 }
 

@@ -192,7 +192,8 @@ func (t steps) awaitMember() {
 	if t.operatorTakesMember() {
 		t.wait(model.Wait{
 			Key: t.key("member"), Scope: t.scope(), Who: model.WhoService,
-			For: fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName), Next: "kubectl get clusteroperator etcd",
+			For:  fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName),
+			Next: "kubectl get clusteroperator etcd",
 		})
 		return
 	}

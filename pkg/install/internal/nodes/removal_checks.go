@@ -27,7 +27,8 @@ type refusals struct{ *leaving }
 func (r *removal) check(t *leaving) {
 	own := refusals{t}
 	for _, b := range []*model.Blocker{
-		t.doubt, r.unknown(t), own.notYet(), own.noPool(), own.noBackup(), own.settling(), r.taken(t), r.quorum(t), own.dataLoss(), own.machineRefused(),
+		t.doubt, r.unknown(t), own.notYet(), own.noPool(), own.noBackup(), own.settling(), r.taken(t), r.quorum(t), own.dataLoss(),
+		own.machineRefused(),
 		own.stillRefused(),
 	} {
 		if b != nil {
@@ -45,13 +46,15 @@ func (r *removal) check(t *leaving) {
 }
 
 func (t *leaving) refuse(reason, key string, cure model.Cure, message string, remedy model.Advice) *model.Blocker {
-	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message, Remedy: remedy}
+	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message,
+		Remedy: remedy}
 }
 
 // unknown refuses a name that no host or node has or that several hosts have, or a host with a node of another name.
 func (r *removal) unknown(t *leaving) *model.Blocker {
 	if len(t.Several) > 0 {
-		return t.refuse("SeveralHosts", "several", model.CureOwner, fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
+		return t.refuse("SeveralHosts", "several", model.CureOwner,
+			fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
 	}
 	if t.node != nil || t.replaced {
 		return nil
@@ -63,7 +66,8 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 			t.Have != nil && t.Have.Inventory.UUID != "" && strings.EqualFold(t.Have.Inventory.UUID, n.SystemUUID)
 		if shared && t.machine == nil && !r.named(n) {
 			return t.refuse("NodeOfOtherName", "name", model.CureOwner,
-				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name), model.Command("remove-node", names.Quoted(n.Name)))
+				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name),
+				model.Command("remove-node", names.Quoted(n.Name)))
 		}
 	}
 	orphans := r.orphansOfNobody()
@@ -104,9 +108,11 @@ func (r *removal) orphansOfNobody() []string {
 func (t refusals) notYet() *model.Blocker {
 	switch {
 	case t.underWay():
-		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status), model.Command("describe host", t.Have.ID))
+		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status),
+			model.Command("describe host", t.Have.ID))
 	case t.node == nil && t.machine == nil && t.metal == nil && t.Have != nil && !memberState(t.Have.State):
-		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name, strings.ToLower(string(t.Have.State))), model.Command("delete host", t.Have.ID))
+		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name,
+			strings.ToLower(string(t.Have.State))), model.Command("delete host", t.Have.ID))
 	}
 	return nil
 }
@@ -121,7 +127,8 @@ func (t refusals) noBackup() *model.Blocker {
 	if o := t.Desired.Options.Remove; o.ReplacedBy == "" || o.Backup || begun || nothing {
 		return nil
 	}
-	return t.refuse("NoBackup", "backup", model.CureNow, "there is to be a backup of etcd before a member of it is given up", t.backupCommand())
+	return t.refuse("NoBackup", "backup", model.CureNow, "there is to be a backup of etcd before a member of it is given up",
+		t.backupCommand())
 }
 
 // settling refuses to take a member for dead whose node is Ready while etcd is being rolled out: it may
@@ -130,7 +137,9 @@ func (t refusals) settling() *model.Blocker {
 	if e := t.spoke.Etcd; e == nil || !t.isReplaced() || t.begun() || !t.node.Ready || !t.isDead() || e.Rolling == "" {
 		return nil
 	}
-	return t.refuse("EtcdRolls", "rolls", model.CureNow, fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling, t.nodeName), "kubectl get clusteroperator etcd, and run the same command again")
+	return t.refuse("EtcdRolls", "rolls", model.CureNow,
+		fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling,
+			t.nodeName), "kubectl get clusteroperator etcd, and run the same command again")
 }
 
 // taken refuses a host that cannot take the node's place, since it has one of its own: the control
@@ -148,7 +157,8 @@ func (r *removal) taken(t *leaving) *model.Blocker {
 	if n == nil || n == t.node || n.Votes() && others >= cmp.Or(r.spoke.Etcd.Desired, fewestMembers) {
 		return nil
 	}
-	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is a node of the cluster already: it cannot take the place of %s", n.Name, t.nodeName), "name another machine")
+	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is a node of the cluster already: it cannot take the place of %s",
+		n.Name, t.nodeName), "name another machine")
 	if n.Votes() {
 		b.Message += fmt.Sprintf(", without which the control plane has %s", names.Counted(others, "node"))
 	}
@@ -200,10 +210,12 @@ func (t *leaving) know(reason, key, message string, next model.Advice) {
 // warnOfWorkloads reports what runs on the node and is lost or missed.
 func (r *removal) warnOfWorkloads(t *leaving) {
 	if claims := t.claims(); len(claims) > 0 {
-		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.Few(claims), t.nodeName), "save them first")
+		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.Few(claims), t.nodeName),
+			"save them first")
 	}
 	if _, is := t.node.Labels[labelStorage]; is {
-		t.know("StorageNode", "storage", t.nodeName+" is a node of OpenShift Data Foundation", "move its storage first, as the product's documentation of replacing nodes says")
+		t.know("StorageNode", "storage", t.nodeName+" is a node of OpenShift Data Foundation",
+			"move its storage first, as the product's documentation of replacing nodes says")
 	}
 	if t.drain != nil {
 		t.warnOfPods()
@@ -226,7 +238,8 @@ func (r *removal) warnOfWorkloads(t *leaving) {
 		if last[router.Controller] {
 			text = ", and no other is ready: routes are not served until one runs elsewhere"
 		}
-		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller, t.nodeName, text), "kubectl -n openshift-ingress get pods -o wide")
+		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller,
+			t.nodeName, text), "kubectl -n openshift-ingress get pods -o wide")
 	}
 	if len(r.spoke.VIPs) == 0 {
 		t.know("OwnBalancer", "balancer", "if your load balancer or DNS lists "+t.nodeName+", it has to be taken out there", "")
@@ -254,10 +267,12 @@ func (t *leaving) warnOfPods() {
 		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+names.Few(local), "")
 	}
 	if len(budgets) > 0 && !t.Desired.Options.Remove.Drain.DisableEviction {
-		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets), "kubectl get poddisruptionbudgets -A")
+		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets),
+			"kubectl get poddisruptionbudgets -A")
 	}
 	if len(t.drain.Machines) > 0 {
-		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines), "kubectl get virtualmachineinstances -A")
+		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines),
+			"kubectl get virtualmachineinstances -A")
 	}
 }
 
@@ -271,7 +286,8 @@ func (r *removal) warnOfPool(t *leaving) {
 	case p.Degraded:
 		t.know("PoolDegraded", "pool", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message), "kubectl get machineconfigpools")
 	case p.Updating && t.node.Ready:
-		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name), "kubectl get machineconfigpools")
+		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name),
+			"kubectl get machineconfigpools")
 	case p.Paused:
 		t.know("PoolPaused", "pool", fmt.Sprintf("its pool %s is paused", p.Name), "kubectl get machineconfigpools")
 	}
@@ -315,22 +331,28 @@ func (r *removal) warnOfMachine(t *leaving) {
 	switch {
 	case t.isBack(), t.returns(): // and boots the discovery image next
 	case t.keptByHub():
-		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name), "set online: false in its BareMetalHost on the hub")
+		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name),
+			"set online: false in its BareMetalHost on the hub")
 	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:
-		t.know("KeepsRunning", "power", t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next", "switch it off, or wipe its disk, once it is removed")
+		t.know("KeepsRunning", "power",
+			t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next",
+			"switch it off, or wipe its disk, once it is removed")
 	}
 	if t.metal != nil && t.machine != nil && managed {
 		t.know("Deprovisioned", "metal", fmt.Sprintf("the cluster deprovisions and switches off the BareMetalHost %s", t.metal.Name), "")
 	}
 	for _, e := range r.Observed.Enrolled {
 		if t.Have != nil && e.Name == t.Name && !t.returns() {
-			t.know("HubMetalStays", "enrolled", fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the annotation is removed", e.Name), "")
+			t.know("HubMetalStays", "enrolled",
+				fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the annotation is removed", e.Name), "")
 		}
 	}
 	if !t.node.Ready && t.isReplaced() {
-		t.know("NotReadySince", "silent", fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
+		t.know("NotReadySince", "silent",
+			fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
 	}
 	if !t.node.Ready && !t.isReplaced() && t.hasPods() {
-		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for", "be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give --skip-wait-for-delete-timeout 60")
+		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for",
+			"be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give --skip-wait-for-delete-timeout 60")
 	}
 }

@@ -26,13 +26,15 @@ func (r *removal) stages(t *leaving) {
 	add(stays && t.hasPods() && !t.silent(), model.EvictPods, pods.podsText(), pods.evict)
 	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host goes back", do.markNode)
 	add(t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
-	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost, "mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, do.markMetal)
+	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost,
+		"mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, do.markMetal)
 	add(t.machine != nil, t.machineKind(), t.machineText(), func() { r.giveUpMachine(t) })
 	add(t.metal != nil, model.DeleteMetalHost, "delete the BareMetalHost "+t.metalName()+" of the cluster", do.deleteMetal)
 	add(t.switchable(), model.PowerOff, "switch "+t.Name+" off through its BMC", do.switchOff)
 	add(t.node != nil, model.DeleteNode, t.nodeText(), do.deleteNode)
 	add(t.member != nil && t.votes(), "", t.memberText(), do.awaitMember)
-	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret, "delete the certificates of its member: "+names.Few(t.secrets()), do.deleteSecrets)
+	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret,
+		"delete the certificates of its member: "+names.Few(t.secrets()), do.deleteSecrets)
 	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
 }
 
@@ -63,7 +65,8 @@ func (t steps) deleteSecrets() {
 }
 
 func (t *leaving) doing(kind model.Kind, what, name, target, reason string, destructive bool) model.Action {
-	return model.Action{Key: t.key(what), Scope: t.scope(), Kind: kind, Name: name, Node: t.nodeName, Target: target, Reason: reason, Destructive: destructive}
+	return model.Action{Key: t.key(what), Scope: t.scope(), Kind: kind, Name: name, Node: t.nodeName, Target: target, Reason: reason,
+		Destructive: destructive}
 }
 
 func (t steps) cordon() {
@@ -79,7 +82,8 @@ func (t *leaving) metalName() string {
 
 // markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
 func (t steps) markMetal() {
-	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID, "nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
+	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID,
+		"nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
 }
 
 func (t steps) deleteMetal() {
@@ -141,7 +145,8 @@ func (t steps) deleteNode() {
 		if len(t.node.Finalizers) > 0 {
 			what = ", which is held by " + names.Few(t.node.Finalizers)
 		}
-		t.wait(model.Wait{Key: t.key("gone"), Scope: t.scope(), Who: model.WhoService, For: fmt.Sprintf("the node %s to be gone%s", t.nodeName, what)})
+		t.wait(model.Wait{Key: t.key("gone"), Scope: t.scope(), Who: model.WhoService,
+			For: fmt.Sprintf("the node %s to be gone%s", t.nodeName, what)})
 	default:
 		t.act(t.doing(model.DeleteNode, "delete", t.node.Name, t.node.UID, "its pods are gone, and nothing else keeps it", true))
 	}

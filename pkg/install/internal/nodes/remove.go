@@ -147,7 +147,8 @@ func (t *leaving) isArbiter() bool {
 // found reports whether there is anything of the node, or was when the loop began.
 func (t *leaving) found() bool {
 	_, seen := t.Memory.Leaving[t.nodeName]
-	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil || t.isReplaced() && len(t.secrets()) > 0 {
+	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil || t.isReplaced() &&
+		len(t.secrets()) > 0 {
 		return true
 	}
 	_, done := t.Memory.Done[t.key("record")]
@@ -196,7 +197,9 @@ func (r *removal) gather() {
 		r.answer.Waits = append(r.answer.Waits, a.Waits...)
 		r.answer.Blockers = append(r.answer.Blockers, a.Blockers...)
 		r.answer.Warnings = append(r.answer.Warnings, a.Warnings...)
-		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), InFile: r.inFile(t), Comes: t.comes(), Returned: t.wasReturned(), Beside: quorum.Beside(t.spoke, t.nodeName), Votes: t.votes(), Arbiter: t.isArbiter(), Dead: t.votes() && t.isDead()}
+		removed := model.NodeRemoval{Asked: t.Asked, Name: t.Name, Node: t.nodeName, Found: t.found(), InFile: r.inFile(t), Comes: t.comes(),
+			Returned: t.wasReturned(), Beside: quorum.Beside(t.spoke, t.nodeName), Votes: t.votes(), Arbiter: t.isArbiter(),
+			Dead: t.votes() && t.isDead()}
 		if t.node != nil {
 			removed.UID = t.node.UID
 		}
@@ -209,7 +212,8 @@ func (r *removal) gather() {
 
 // inFile reports whether the file names the host, and no other machine takes that name.
 func (r *removal) inFile(t *leaving) bool {
-	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
+	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts,
+		func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
 }
 
 // comes reports whether the machine has not been seen switched off, so that its node may come back.
@@ -260,11 +264,14 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 		}
 		cordoned = append(cordoned, names.Quoted(n.Name))
 		if m != nil && m.Removes != "" {
-			commands = append(commands, fmt.Sprintf("kubectl -n openshift-machine-api annotate machine %s machine.openshift.io/delete-machine- oaictl.io/removes-node-", names.Quoted(m.Name)))
+			commands = append(commands,
+				fmt.Sprintf("kubectl -n openshift-machine-api annotate machine %s machine.openshift.io/delete-machine- oaictl.io/removes-node-",
+					names.Quoted(m.Name)))
 		}
 		for _, h := range observed.Spoke.BareMetalHosts {
 			if h.Removes == n.Name {
-				commands = append(commands, fmt.Sprintf("kubectl -n openshift-machine-api annotate baremetalhost %s oaictl.io/removes-node-", names.Quoted(h.Name)))
+				commands = append(commands, fmt.Sprintf("kubectl -n openshift-machine-api annotate baremetalhost %s oaictl.io/removes-node-",
+					names.Quoted(h.Name)))
 			}
 		}
 		commands = append(commands, fmt.Sprintf("kubectl annotate node %s oaictl.io/removes-node-", names.Quoted(n.Name)))

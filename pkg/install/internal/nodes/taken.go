@@ -38,7 +38,8 @@ func (a *obstacles) machineIsFree(h Host) {
 		}
 		owner, next := a.ownerOf(m)
 		b := model.Blocker{
-			Key: string(scopeOf(h)) + "/machine/" + m.Name, Scope: scopeOf(h), Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
+			Key: string(scopeOf(h)) + "/machine/" + m.Name, Scope: scopeOf(h), Reason: "MachineTaken", Cure: model.CureNow,
+			Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
 			Message: fmt.Sprintf("%s has %s, which is %s of the cluster: it is the same machine", h.Name, what, owner),
 			Remedy:  anew(a.Desired, next),
 		}
@@ -146,7 +147,8 @@ func (a *obstacles) ownerOf(m *model.BareMetalHost) (owner string, next model.Ad
 		}
 		return owner, a.removal(node)
 	}
-	owner, next = "that of the BareMetalHost "+m.Name, model.Advicef("kubectl delete baremetalhost -n openshift-machine-api %s", names.Quoted(m.Name))
+	owner, next = "that of the BareMetalHost "+m.Name, model.Advicef("kubectl delete baremetalhost -n openshift-machine-api %s",
+		names.Quoted(m.Name))
 	if m.Consumer != "" {
 		owner += " (Machine " + m.Consumer + ")"
 		next = model.Advicef("kubectl delete machine -n openshift-machine-api %s", names.Quoted(m.Consumer))
@@ -166,7 +168,8 @@ func (a *obstacles) recordIsFree(h Host) {
 	}
 	for i := range a.Observed.Hosts {
 		other := &a.Observed.Hosts[i]
-		if h.Have != nil && other.ID == h.Have.ID || other.State != model.HostAdded && other.State != model.HostInstalled && !other.HasRebooted() {
+		if h.Have != nil && other.ID == h.Have.ID || other.State != model.HostAdded && other.State != model.HostInstalled &&
+			!other.HasRebooted() {
 			continue
 		}
 		for _, mac := range a.Desired.Spec.MACsOf(h.Want) {
@@ -199,9 +202,12 @@ func (a *obstacles) cardOfRecord(of *model.Host, mac string) bool {
 func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field string) model.Blocker {
 	scope := model.ScopeNode.Of(want.Name)
 	return model.Blocker{
-		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow, Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
-		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name, have.Label()),
-		Remedy:  anew(desired, model.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster", names.Quoted(desired.Spec.Metadata.Name))),
+		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow,
+		Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
+		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name,
+			have.Label()),
+		Remedy: anew(desired, model.Command("remove-node", names.Quoted(have.DisplayName()), "--cluster",
+			names.Quoted(desired.Spec.Metadata.Name))),
 	}
 }
 
@@ -217,7 +223,8 @@ func (a *obstacles) addressesAreFree(h Host) {
 			continue
 		}
 		a.block(model.Blocker{
-			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken", Cure: model.CureNow, Field: "spec.hosts[" + h.Name + "].net", Hosts: []string{h.Name},
+			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken", Cure: model.CureNow,
+			Field: "spec.hosts[" + h.Name + "].net", Hosts: []string{h.Name},
 			Message: fmt.Sprintf("%s is given the address %s, which is %s", h.Name, address, owner),
 			Remedy:  "give the host an unused address",
 		})
@@ -252,8 +259,9 @@ func (a *obstacles) mayBeTaken(h Host, address netip.Addr) {
 		}
 		a.warn(model.Warning{
 			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken",
-			Message: fmt.Sprintf("%s is given the address %s, which the BareMetalHost %s of the cluster had when it was inspected", h.Name, address, m.Name),
-			Next:    "make sure that only one of the two machines has it",
+			Message: fmt.Sprintf("%s is given the address %s, which the BareMetalHost %s of the cluster had when it was inspected", h.Name, address,
+				m.Name),
+			Next: "make sure that only one of the two machines has it",
 		})
 	}
 }

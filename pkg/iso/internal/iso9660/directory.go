@@ -26,7 +26,8 @@ type entry struct {
 // list reads the entries of a directory, without the two that stand for itself and its parent.
 func (v *Volume) list(t tree, dir record, path string) ([]entry, error) {
 	if dir.size > maxDirectory {
-		return nil, fmt.Errorf("directory /%s at sector %d has %d bytes, more than the %d that are read", path, dir.sector, dir.size, maxDirectory)
+		return nil, fmt.Errorf("directory /%s at sector %d has %d bytes, more than the %d that are read", path, dir.sector, dir.size,
+			maxDirectory)
 	}
 	b, err := v.read(dir.offset(), dir.size, "directory /"+path)
 	if err != nil {
@@ -78,7 +79,8 @@ func (v *Volume) extend(e *entry, r record) error {
 		return fmt.Errorf("it follows an extent of %s, which is not the last, and has another name", e.name)
 	}
 	if r.offset() != e.offset+e.size {
-		return fmt.Errorf("the extents of %s do not follow each other: one starts at sector %d, want %d", e.name, r.sector, (e.offset+e.size)/SectorSize)
+		return fmt.Errorf("the extents of %s do not follow each other: one starts at sector %d, want %d", e.name, r.sector,
+			(e.offset+e.size)/SectorSize)
 	}
 	e.size += r.size
 	e.records = append(e.records, r)

@@ -43,7 +43,8 @@ const volumeID = "rhcos-9.6.20250523-0"
 // Layouts are the generations found in the field, oldest first, and the odd ones after them.
 func Layouts() []Layout {
 	legacy := Layout{Arch: "x86_64", VolumeID: "rhcos-46.82.202009222340-0", LegacyHeaders: true, Joliet: true, RockRidge: true, Hybrid: true}
-	current := Layout{Arch: "x86_64", VolumeID: volumeID, IgnInfo: true, KargsJSON: true, KargsPadEnd: true, Features: true, MiniISO: true, Joliet: true, RockRidge: true, Hybrid: true}
+	current := Layout{Arch: "x86_64", VolumeID: volumeID, IgnInfo: true, KargsJSON: true, KargsPadEnd: true, Features: true, MiniISO: true,
+		Joliet: true, RockRidge: true, Hybrid: true}
 	return []Layout{
 		legacy.with("x86_64-2020-09", func(l *Layout) { l.NoKargs = true }),
 		legacy.with("x86_64-2021-01", func(*Layout) {}),

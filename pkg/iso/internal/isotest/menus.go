@@ -137,8 +137,9 @@ func mainframeFiles(l Layout, initrd []byte) []file {
 		{path: "images/cdboot.prm", data: []byte(kargs + "\n")},
 		{path: "images/genericdvd.prm", data: []byte("rd.neednet=0 " + kargs + "\n")},
 		{path: "images/generic.prm", data: []byte("rd.neednet=1 ignition.firstboot ignition.platform.id=metal\n")},
-		{path: "generic.ins", data: fmt.Appendf(nil, "* minimal lpar ins file\nimages/pxeboot/kernel.img 0x00000000\nimages/pxeboot/initrd.img 0x%08x\n"+
-			"images/genericdvd.prm 0x00010480\nimages/initrd.addrsize 0x00010408\n", initrdAddress)},
+		{path: "generic.ins", data: fmt.Appendf(nil,
+			"* minimal lpar ins file\nimages/pxeboot/kernel.img 0x00000000\nimages/pxeboot/initrd.img 0x%08x\n"+
+				"images/genericdvd.prm 0x00010480\nimages/initrd.addrsize 0x00010408\n", initrdAddress)},
 	}
 	if l.IgnInfo {
 		files = append(files, file{path: igninfoPath, data: indented(struct {

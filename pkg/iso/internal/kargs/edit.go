@@ -149,10 +149,13 @@ func (a *Area) warn(words []string) []string {
 			continue
 		}
 		if serialConsole.MatchString(w) && !mainframe {
-			warnings = append(warnings, fmt.Sprintf("%s says no baud rate: a serial console of another speed than 9600 stays unreadable; write %s,115200n8 or what it has", w, w))
+			warnings = append(warnings,
+				fmt.Sprintf("%s says no baud rate: a serial console of another speed than 9600 stays unreadable; write %s,115200n8 or what it has", w,
+					w))
 		}
 		if grub && strings.ContainsAny(w, ";&|<>{}$'\\") {
-			warnings = append(warnings, fmt.Sprintf("%s holds characters that GRUB takes for its own (; & | < > { } $ ' \\): the kernel will see something else", w))
+			warnings = append(warnings,
+				fmt.Sprintf("%s holds characters that GRUB takes for its own (; & | < > { } $ ' \\): the kernel will see something else", w))
 		}
 	}
 	return append(warnings, a.lost(words)...)
@@ -162,7 +165,8 @@ func (a *Area) warn(words []string) []string {
 func (a *Area) lost(words []string) []string {
 	var warnings []string
 	if hasKey(a.Default, liveRoot...) && !hasKey(words, liveRoot...) {
-		warnings = append(warnings, fmt.Sprintf("neither %s is left: the live system will not find its root file system", strings.Join(liveRoot, " nor ")))
+		warnings = append(warnings, fmt.Sprintf("neither %s is left: the live system will not find its root file system",
+			strings.Join(liveRoot, " nor ")))
 	}
 	for _, key := range []string{"ignition.firstboot", "ignition.platform.id"} {
 		if hasKey(a.Default, key) && !hasKey(words, key) {

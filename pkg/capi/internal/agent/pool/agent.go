@@ -67,7 +67,8 @@ func unique(list []string) []string {
 // mirrored are the conditions of an Agent that are shown of its machine.
 func mirrored(conditions []hubapi.Condition) []metav1.Condition {
 	var out []metav1.Condition
-	for _, kind := range []string{hubapi.ConditionSpecSynced, hubapi.ConditionValidated, hubapi.ConditionRequirementsMet, hubapi.ConditionInstalled} {
+	for _, kind := range []string{hubapi.ConditionSpecSynced, hubapi.ConditionValidated, hubapi.ConditionRequirementsMet,
+		hubapi.ConditionInstalled} {
 		if c := hubapi.FindCondition(conditions, kind); c != nil {
 			out = append(out, metav1.Condition{Type: kind, Status: c.Status, Reason: cmp.Or(c.Reason, "Unknown"), Message: redact.Text(c.Message)})
 		}
@@ -80,9 +81,11 @@ func Same(a, b *Host) bool {
 	return a.NamespacedName == b.NamespacedName && a.InfraEnv == b.InfraEnv && maps.Equal(a.Labels, b.Labels) && a.Deleting == b.Deleting &&
 		a.Approved == b.Approved && a.Validated == b.Validated && a.Connected == b.Connected && a.Cluster == b.Cluster &&
 		a.Reserved == b.Reserved && a.Owner == b.Owner && a.Status == b.Status && a.Installed == b.Installed && a.Role == b.Role &&
-		a.Hostname == b.Hostname && a.Known == b.Known && a.Arch == b.Arch && a.CPUs == b.CPUs && a.MemoryBytes == b.MemoryBytes && a.DiskBytes == b.DiskBytes &&
+		a.Hostname == b.Hostname && a.Known == b.Known && a.Arch == b.Arch && a.CPUs == b.CPUs && a.MemoryBytes == b.MemoryBytes &&
+		a.DiskBytes == b.DiskBytes &&
 		slices.Equal(a.Addresses, b.Addresses) && a.Returns == b.Returns &&
 		slices.EqualFunc(a.Conditions, b.Conditions, func(c, d metav1.Condition) bool {
-			return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason && (c.Message == d.Message || c.Reason == hubapi.ReasonInstallationInProgress)
+			return c.Type == d.Type && c.Status == d.Status && c.Reason == d.Reason &&
+				(c.Message == d.Message || c.Reason == hubapi.ReasonInstallationInProgress)
 		})
 }

@@ -22,5 +22,6 @@ func OwnerOf(labels, annotations map[string]string) (owner types.NamespacedName,
 
 // IsOwnedBy reports whether an Agent is reserved for an AgentMachine.
 func (h *Host) IsOwnedBy(machine types.NamespacedName) bool {
-	return h.Reserved && h.Owner.Namespace == machine.Namespace && (h.Owner.Name == machine.Name || h.Owner.Name == LabelOf(machine.Name) && LabelOf(machine.Name) != machine.Name)
+	return h.Reserved && h.Owner.Namespace == machine.Namespace &&
+		(h.Owner.Name == machine.Name || h.Owner.Name == LabelOf(machine.Name) && LabelOf(machine.Name) != machine.Name)
 }

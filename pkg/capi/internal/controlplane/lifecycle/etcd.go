@@ -151,7 +151,8 @@ func (q *Question) loses(m *Machine) string { return q.losesAfter(q.ahead(m), m)
 func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 	all, well := q.votes()
 	if well < quorum.Majority(all) {
-		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow", well, names.Counted(all, "member"))
+		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow",
+			well, names.Counted(all, "member"))
 	}
 	if member := q.member(m); member != nil && !q.isIll(m, member) {
 		if why := q.losesVote(ahead, m, member, all, well); why != "" {

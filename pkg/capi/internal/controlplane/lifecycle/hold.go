@@ -74,7 +74,8 @@ func Hold(q *Question, m *Machine) Held {
 		return Held{Reason: ReasonWaitingForDrain, Message: cmp.Or(why, "waiting for Cluster API to drain the node")}
 	}
 	if why := q.unreachable(); why != "" {
-		return Held{Reason: ReasonClusterUnreachable, Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
+		return Held{Reason: ReasonClusterUnreachable,
+			Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
 		return Held{Release: true} // a cluster with an etcd that is not managed
@@ -108,7 +109,8 @@ func (q *Question) withoutMember(m *Machine) Held {
 	for _, o := range orphans {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
-	return Held{Reason: ReasonEtcdUnknown, Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
+	return Held{Reason: ReasonEtcdUnknown,
+		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
 }
 
 // withMember is what a Machine waits for while its member of etcd is there.
@@ -124,10 +126,12 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
 		return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
 			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
 	case node != nil && node.Deleting:
-		return Held{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name, names.Few(node.Finalizers))}
+		return Held{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
+			names.Few(node.Finalizers))}
 	case node != nil && node.Ready:
 		return Held{
-			Reason: ReasonWaitingForNode, Message: fmt.Sprintf("the node %s is deleted: as long as it is there, the etcd operator would make it a member again", node.Name),
+			Reason:     ReasonWaitingForNode,
+			Message:    fmt.Sprintf("the node %s is deleted: as long as it is there, the etcd operator would make it a member again", node.Name),
 			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
 		}
 	}
@@ -208,7 +212,8 @@ func isDrained(m *Machine) bool {
 		return true
 	}
 	return slices.ContainsFunc(m.Status.Conditions, func(c metav1.Condition) bool {
-		return c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue && c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason
+		return c.Type == clusterv1.MachineDeletingCondition && c.Status == metav1.ConditionTrue &&
+			c.Reason == clusterv1.MachineDeletingWaitingForPreTerminateHookReason
 	})
 }
 

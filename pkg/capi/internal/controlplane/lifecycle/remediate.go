@@ -99,7 +99,8 @@ func isWell(m *Machine) string {
 	case model.HostAbsent, model.HostDisconnected, model.HostFailed:
 		return ""
 	case model.HostBlocked:
-		return fmt.Sprintf("its host %s is there, and validations of it fail, which are to be seen on its config: another host may not do better", m.Host.DisplayName())
+		return fmt.Sprintf("its host %s is there, and validations of it fail, which are to be seen on its config: another host may not do better",
+			m.Host.DisplayName())
 	}
 	return fmt.Sprintf("its host %s is well: the installation has not begun for another reason", m.Host.DisplayName())
 }
@@ -156,11 +157,13 @@ func (d *decider) retry(m *Machine) (*Remediation, Verdict) {
 	noted.RetryCount = last.RetryCount + 1
 	if again := since.Add(seconds(limits.RetryPeriodSeconds, 0)); again.After(d.Now) {
 		d.again(again)
-		return nil, Verdict{ReasonDeferred, fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at %s at the earliest",
-			last.Machine, ptr.Deref(limits.RetryPeriodSeconds, 0), again.UTC().Format(time.RFC3339))}
+		return nil, Verdict{ReasonDeferred,
+			fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at %s at the earliest",
+				last.Machine, ptr.Deref(limits.RetryPeriodSeconds, 0), again.UTC().Format(time.RFC3339))}
 	}
 	if most := limits.MaxRetry; most != nil && last.RetryCount >= *most {
-		return nil, Verdict{ReasonCannotBeRemediated, fmt.Sprintf("it was made for %s, and replacing it again would exceed spec.remediation.maxRetry (%d)", last.Machine, *most)}
+		return nil, Verdict{ReasonCannotBeRemediated,
+			fmt.Sprintf("it was made for %s, and replacing it again would exceed spec.remediation.maxRetry (%d)", last.Machine, *most)}
 	}
 	return noted, Verdict{}
 }

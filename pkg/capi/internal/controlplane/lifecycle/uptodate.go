@@ -45,7 +45,8 @@ func (m *Made) ClonedFrom() string { _, name := m.clonedFrom(); return name }
 // Outdated are the fields in which a Machine is not what its control plane says, and that only another Machine can
 // follow. The version is not among them: OpenShift is upgraded where it runs. was and is are the template that it was
 // made of and the one that is named now, nil where they are not there: they show what of the template differs.
-func (m *Made) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, domains []clusterv1.FailureDomain, was, is *unstructured.Unstructured) []string {
+func (m *Made) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, domains []clusterv1.FailureDomain, was,
+	is *unstructured.Unstructured) []string {
 	var fields []string
 	if m.IsRotated(spec) {
 		kind, name := m.clonedFrom()
@@ -66,7 +67,8 @@ func (m *Made) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, 
 		}
 	}
 	if isStray(m.Machine, domains) {
-		fields = append(fields, fmt.Sprintf("spec.failureDomain: %s is no failure domain of the control plane any more", m.Machine.Spec.FailureDomain))
+		fields = append(fields, fmt.Sprintf("spec.failureDomain: %s is no failure domain of the control plane any more",
+			m.Machine.Spec.FailureDomain))
 	}
 	return fields
 }

@@ -22,7 +22,8 @@ func ReadNodes(s *fields.Reader, in *input.Input, cluster string) {
 	}
 	n := in.Docs[0].Root
 	if cluster == "" {
-		r.Problem(n.In.File, n.Line, n.Col, "", "does not say which cluster the machines are added to", "add it to the command: --name lab.example.com")
+		r.Problem(n.In.File, n.Line, n.Col, "", "does not say which cluster the machines are added to",
+			"add it to the command: --name lab.example.com")
 	}
 	r.Fields(n, fields.NodesConfig, fields.NoHost)
 	r.Keys(n, "nodes-config")

@@ -28,9 +28,11 @@ func Read(s *fields.Reader, in *input.Input) {
 		case input.IsInstallConfig(doc.Root) && config == nil:
 			config = doc.Root
 		case kind == "AgentConfig" || input.IsInstallConfig(doc.Root):
-			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "describes a second cluster", "keep one install-config and one agent-config together")
+			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "describes a second cluster",
+				"keep one install-config and one agent-config together")
 		case input.IsHubObject(doc):
-			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "stands beside an install-config, which says the same in another way", "keep either the install-config or the manifests")
+			r.Problem(doc.File, doc.Root.Line, doc.Root.Col, "", "stands beside an install-config, which says the same in another way",
+				"keep either the install-config or the manifests")
 		default:
 			r.Rest(doc.Root, "is no file of the agent-based installer")
 		}
@@ -190,7 +192,8 @@ func (r *reader) pools(n *input.Node) {
 }
 
 func (r *reader) pool(p fields.Pool) {
-	field := map[spec.Role]string{spec.ControlPlane: "spec.topology.controlPlane", spec.Worker: "spec.topology.workers", spec.Arbiter: "spec.topology.arbiters"}[p.Role]
+	field := map[spec.Role]string{spec.ControlPlane: "spec.topology.controlPlane", spec.Worker: "spec.topology.workers",
+		spec.Arbiter: "spec.topology.arbiters"}[p.Role]
 	replicas := defaultReplicas
 	switch given := r.Number(p.N.Get("replicas")); {
 	case given != nil:

@@ -30,7 +30,8 @@ func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) 
 func (w *writer) agentConfig() {
 	c := w.Collector.Cluster
 	config := fields.Written(w.Writer, fields.AgentConfig, nil)
-	output.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig", "metadata": hubobjects.Fields{"name": c.Metadata.Name}})
+	output.Over(config, hubobjects.Fields{"apiVersion": "v1beta1", "kind": "AgentConfig",
+		"metadata": hubobjects.Fields{"name": c.Metadata.Name}})
 	hubobjects.Put(config, "rendezvousIP", rendezvous(c))
 	switch c.Spec.Boot.Image {
 	case spec.ImageMinimal:
@@ -87,7 +88,8 @@ func (w *writer) agentHost(host *spec.Host) hubobjects.Fields {
 		out["networkConfig"] = config
 		out["interfaces"] = hubobjects.InterfaceFields(interfaces)
 		if len(macs) > len(interfaces) {
-			w.LoseHost(host, "match.mac", host.Match.MAC, "is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
+			w.LoseHost(host, "match.mac", host.Match.MAC,
+				"is of no interface that the host's network speaks of, and agent-config.yaml knows no others")
 		}
 	default: // a name that only this file uses
 		name := "nic0"
@@ -139,7 +141,8 @@ func (w *writer) installPlatform() hubobjects.Fields {
 	}
 	own = fields.Written(w.Writer, fields.InstallPlatform, nil)
 	if p.Type != spec.BareMetal {
-		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+" is, which the cluster does not say: add it before openshift-install reads the file")
+		w.Lose("spec.platform", string(p.Type), "install-config.yaml also wants where "+string(p.Type)+
+			" is, which the cluster does not say: add it before openshift-install reads the file")
 	} else if hosts := w.bmcHosts(); hosts != nil {
 		own["hosts"] = hosts
 	}
@@ -200,7 +203,8 @@ func (w *writer) pools(config hubobjects.Fields) {
 		config["arbiter"] = pool("arbiter", c.ArbiterCount(), spec.Arbiter)
 	}
 	if roles := c.Spec.Hyperthreading; len(roles) > 0 && !slices.Contains(roles, spec.AllRoles) {
-		w.Lose("spec.hyperthreading", hubobjects.AnyList(roles), "stands in install-config.yaml, but the agent-based installer leaves hyperthreading on")
+		w.Lose("spec.hyperthreading", hubobjects.AnyList(roles),
+			"stands in install-config.yaml, but the agent-based installer leaves hyperthreading on")
 	}
 }
 
@@ -222,7 +226,8 @@ func (w *writer) poolArch() string {
 	case spec.X86:
 		return "amd64"
 	case spec.Multi:
-		w.Lose("spec.openshift.arch", string(arch), "openshift-install makes an image for one architecture at a time: use a multi release, and one run for each")
+		w.Lose("spec.openshift.arch", string(arch),
+			"openshift-install makes an image for one architecture at a time: use a multi release, and one run for each")
 		return ""
 	default:
 		return string(arch)

@@ -23,7 +23,8 @@ func Read(s *fields.Reader, in *input.Input, name string) {
 	r.Nowhere = "neither oaictl nor aicli knows it"
 	r.BareRedfish = true
 	if len(in.Docs) != 1 {
-		r.Problem(in.Path, 0, 0, "", fmt.Sprintf("there are %d documents, and parameters stand in one", len(in.Docs)), "merge them as aicli does, the later over the earlier")
+		r.Problem(in.Path, 0, 0, "", fmt.Sprintf("there are %d documents, and parameters stand in one", len(in.Docs)),
+			"merge them as aicli does, the later over the earlier")
 		return
 	}
 	n := in.Docs[0].Root
@@ -220,7 +221,8 @@ func (r *reader) encryption(n *input.Node) {
 	for _, key := range []struct {
 		name string
 		role string
-	}{{"tpm", spec.AllRoles}, {"tpm_ctlplanes", string(spec.ControlPlane)}, {"tpm_masters", string(spec.ControlPlane)}, {"tpm_workers", string(spec.Worker)}} {
+	}{{"tpm", spec.AllRoles}, {"tpm_ctlplanes", string(spec.ControlPlane)}, {"tpm_masters", string(spec.ControlPlane)},
+		{"tpm_workers", string(spec.Worker)}} {
 		at := n.Get(key.name)
 		if input.IsTrue(r.Boolean(at)) && !slices.Contains(roles, spec.AllRoles) && !slices.Contains(roles, key.role) {
 			roles = append(roles, key.role)

@@ -180,7 +180,8 @@ func (r *reader) machineDeployment(n *input.Node) int {
 		if name.Peek() == r.name || r.name == "" {
 			r.Means(name, "is the name of the Cluster")
 		} else {
-			r.Wrong(name, fmt.Sprintf("is of the cluster %s, but the Cluster here is %s", name.Peek(), r.name), "keep the objects of one cluster together")
+			r.Wrong(name, fmt.Sprintf("is of the cluster %s, but the Cluster here is %s", name.Peek(), r.name),
+				"keep the objects of one cluster together")
 		}
 	}
 	if count == nil {
@@ -197,7 +198,8 @@ func (r *reader) bootstrap(h *ztp.Objects, s *input.Node) {
 	c := r.Cluster
 	r.Fields(s, fields.CAPIBootstrap, fields.NoHost)
 	if ref := s.Get("pullSecretRef", "name"); ref != nil {
-		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" && h.Used[h.Secrets[ref.Peek()]] {
+		if have := c.Spec.PullSecret; have.SecretRef != nil && have.SecretRef.Name == ref.Peek() || have.File != "" &&
+			h.Used[h.Secrets[ref.Peek()]] {
 			r.Means(ref, "is the pull secret of the cluster")
 		} else {
 			r.PullSecretRef(h, ref)

@@ -147,11 +147,13 @@ func (r *reader) clusterType(n *input.Node) {
 	single, arbiter := counts[spec.ControlPlane] == 1, counts[spec.Arbiter] > 0
 	switch {
 	case word == "HostedControlPlane":
-		r.Wrong(n, "has a hosted control plane, which the Assisted Installer does not install", "create the hosted cluster with HyperShift, and add its machines to it")
+		r.Wrong(n, "has a hosted control plane, which the Assisted Installer does not install",
+			"create the hosted cluster with HyperShift, and add its machines to it")
 	case word != "SNO" && word != "HighlyAvailable" && word != "HighlyAvailableArbiter":
 		r.Wrong(n, fmt.Sprintf("%q is not known here", word), "write SNO, HighlyAvailable or HighlyAvailableArbiter")
 	case single != (word == "SNO") || arbiter != (word == "HighlyAvailableArbiter"):
-		r.Wrong(n, fmt.Sprintf("is %s, but the nodes are %d masters, %d arbiters and %d workers", word, counts[spec.ControlPlane], counts[spec.Arbiter], counts[spec.Worker]), "make the type and the roles of the nodes agree")
+		r.Wrong(n, fmt.Sprintf("is %s, but the nodes are %d masters, %d arbiters and %d workers", word, counts[spec.ControlPlane],
+			counts[spec.Arbiter], counts[spec.Worker]), "make the type and the roles of the nodes agree")
 	}
 }
 

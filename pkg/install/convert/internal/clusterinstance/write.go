@@ -48,7 +48,8 @@ func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) 
 	maker := hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: w.Collector.Cluster}, Namespace: w.Maker.Namespace}
 	all = append(slices.Concat(all, credentials, manifests, maker.Classifications()), instance)
 	if !secrets && c.Spec.PullSecret.SecretRef == nil {
-		w.Lose("spec.pullSecret", losses.Plain(c.Spec.PullSecret), "secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
+		w.Lose("spec.pullSecret", losses.Plain(c.Spec.PullSecret),
+			"secrets were not asked for; the Secret "+hubobjects.PullSecretName(c)+" has to be there")
 	}
 	var text strings.Builder
 	if err := (&render.Objects{Cluster: all}).WriteYAML(&text); err != nil {
@@ -137,7 +138,8 @@ func (w *writer) overrides() string {
 		return text
 	}
 	if len(c.Spec.Registry.Mirrors) == 0 {
-		w.Lose("spec.registry.trustBundle", losses.Plain(c.Spec.Registry.TrustBundle), "is trusted by the cluster, but not while machines are discovered")
+		w.Lose("spec.registry.trustBundle", losses.Plain(c.Spec.Registry.TrustBundle),
+			"is trusted by the cluster, but not while machines are discovered")
 	}
 	own := hubobjects.Fields{"additionalTrustBundle": bundle}
 	var theirs hubobjects.Fields
@@ -264,7 +266,8 @@ func (w *writer) nodeBMC(out hubobjects.Fields, host *spec.Host) []*unstructured
 	}
 	user, password, known := host.BMC.Credentials.Login()
 	if !w.Secrets || !known || password.IsZero() {
-		w.LoseHost(host, "bmc.credentials", losses.Plain(host.BMC.Credentials), "secrets were not asked for, or stand on a hub in part; the Secret "+name+" has to be there")
+		w.LoseHost(host, "bmc.credentials", losses.Plain(host.BMC.Credentials),
+			"secrets were not asked for, or stand on a hub in part; the Secret "+name+" has to be there")
 		return nil
 	}
 	return w.Secret(name, "Opaque", map[string]string{"username": user, "password": password.Reveal()})

@@ -156,7 +156,8 @@ func (r *Reader) ProxyURL(field string, to *spec.ProxyURL, n *input.Node) {
 		return
 	}
 	if err == nil && parsed.User != nil {
-		r.Lose(n, "holds a user or a password, for which cluster.yaml has no reference: only the address is carried over; put the user into "+field+" by hand")
+		r.Lose(n, "holds a user or a password, for which cluster.yaml has no reference: only the address is carried over; put the user into "+
+			field+" by hand")
 		parsed.User = nil
 		address = parsed.String()
 	}

@@ -76,7 +76,8 @@ func (r *Reader) HostFor(n *input.Node, macs []string, names ...string) int {
 		if what != "name" {
 			value = r.Host(i).Match.MAC
 		}
-		r.Wrong(n, fmt.Sprintf("has the %s %s, which the host at %s:%d:%d has already", what, value, first.In.File, line, col), "give each host its own")
+		r.Wrong(n, fmt.Sprintf("has the %s %s, which the host at %s:%d:%d has already", what, value, first.In.File, line, col),
+			"give each host its own")
 		return r.AddHost(n)
 	}
 	return i
@@ -208,7 +209,8 @@ func (r *Reader) nic(i, j int, n *input.Node) {
 			r.Text(mac)
 			return
 		}
-		r.Lose(mac, "a machine is recognised by one MAC address, "+h.Match.MAC+", and the host has no network configuration that speaks of this one")
+		r.Lose(mac, "a machine is recognised by one MAC address, "+h.Match.MAC+
+			", and the host has no network configuration that speaks of this one")
 		return
 	}
 	for _, known := range h.Net.Interfaces {

@@ -44,7 +44,8 @@ func (r *Reader) Manifest(folder string, n *input.Node) {
 	}
 	text := r.Text(n)
 	if !input.IsYAML(n.Key) {
-		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests, spec.ManifestSource{Path: r.File(name, []byte(text)), Folder: spec.ManifestFolder(folder)})
+		r.Cluster.Spec.Manifests = append(r.Cluster.Spec.Manifests,
+			spec.ManifestSource{Path: r.File(name, []byte(text)), Folder: spec.ManifestFolder(folder)})
 		r.From(fmt.Sprintf("spec.manifests[%d]", len(r.Cluster.Spec.Manifests)-1), n)
 		return
 	}
@@ -141,7 +142,8 @@ func (r *Reader) mirrorSet() {
 		"apiVersion": "config.openshift.io/v1", "kind": "ImageDigestMirrorSet", "metadata": hubobjects.Fields{"name": "image-digest-mirror"},
 		"spec": hubobjects.Fields{"imageDigestMirrors": list},
 	}) {
-		r.Notes = append(r.Notes, fmt.Sprintf("the manifest %s/%s repeats spec.registry.mirrors, with what is never contacted: change both alike", spec.FolderManifests, mirrorManifest))
+		r.Notes = append(r.Notes, fmt.Sprintf("the manifest %s/%s repeats spec.registry.mirrors, with what is never contacted: change both alike",
+			spec.FolderManifests, mirrorManifest))
 	}
 }
 

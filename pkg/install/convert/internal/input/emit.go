@@ -177,7 +177,8 @@ func block(text string, indent int) string {
 var blockText = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?(\n([ -~]*[!-~])?)*\n?$`)
 
 func isBlock(text string) bool {
-	return strings.Contains(strings.TrimSuffix(text, "\n"), "\n") && !strings.HasSuffix(text, "\n\n") && !strings.HasPrefix(text, "#") && blockText.MatchString(text)
+	return strings.Contains(strings.TrimSuffix(text, "\n"), "\n") && !strings.HasSuffix(text, "\n\n") && !strings.HasPrefix(text, "#") &&
+		blockText.MatchString(text)
 }
 
 // plainText matches texts that mean the same without quotes, in YAML 1.1 and 1.2.

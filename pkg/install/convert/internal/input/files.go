@@ -16,7 +16,8 @@ import (
 func FileName(name string) string {
 	safe := make([]rune, 0, len(name))
 	for _, c := range name {
-		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || c == '.' && len(safe) == 0 {
+		if c != '.' && c != '-' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') || c == '.' &&
+			len(safe) == 0 {
 			c = '-'
 		}
 		safe = append(safe, c)
@@ -324,7 +325,8 @@ func IsHosted(doc *Document) bool {
 
 // Hosted is why an object of HyperShift is not read, and what to do about it.
 func Hosted(kind string) (message, remedy string) {
-	return fmt.Sprintf("the kind %q is of a hosted cluster, whose control plane runs on its hub: the Assisted Installer does not install one", kind),
+	return fmt.Sprintf("the kind %q is of a hosted cluster, whose control plane runs on its hub: the Assisted Installer does not install one",
+			kind),
 		"create it with HyperShift; its machines boot an InfraEnv of the hub, and its NodePool takes them"
 }
 
@@ -332,7 +334,8 @@ func Hosted(kind string) (message, remedy string) {
 func aicliKeys() []string {
 	return []string{
 		"api_ip", "api_vip", "api_vips", "base_dns_domain", "domain", "download_iso_path", "ingress_ip", "ingress_vip", "ingress_vips", "iso_url",
-		"machine_networks", "minimal", "ocp_release_image", "olm_operators", "openshift_version", "pull_secret", "sno", "ssh_public_key", "static_network_config",
+		"machine_networks", "minimal", "ocp_release_image", "olm_operators", "openshift_version", "pull_secret", "sno", "ssh_public_key",
+		"static_network_config",
 	}
 }
 
@@ -353,7 +356,8 @@ func IsNodesConfig(n *Node) bool {
 // as they may be, and ownText those that are not.
 var (
 	foreignText = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") + `):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|HostedCluster|NodePool|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
+		return regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") +
+			`):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|HostedCluster|NodePool|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
 	})
 	ownText = regexp.MustCompile(`(?m)oaictl\.io/|^kind: *["']?Cluster["']? *$`)
 )

@@ -210,7 +210,8 @@ func (j *jsonReader) fill(n *Node, depth int) error {
 func (r *Account) ParseTOML(at *Node, text string) *Node {
 	root := &Node{In: at.In, Kind: MapNode, Line: at.Line, Col: at.Col}
 	unknown := func(line int) *Node {
-		r.Wrong(at, fmt.Sprintf("line %d of it is nothing that is known of registries.conf", line), "write [[registry]] with location and [[registry.mirror]]")
+		r.Wrong(at, fmt.Sprintf("line %d of it is nothing that is known of registries.conf", line),
+			"write [[registry]] with location and [[registry.mirror]]")
 		return nil
 	}
 	table, parser := root, unstable.Parser{}

@@ -42,9 +42,11 @@ func New(c *spec.Cluster, secrets bool) *Writer {
 	w.Maker = hubobjects.Maker{Refusals: hubobjects.Refusals{Cluster: &shown}, Namespace: c.HubNamespace(), Secrets: secrets}
 	switch {
 	case c.Existing() != "":
-		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed", strings.TrimSpace("add the hosts with oaictl add-node "+named(c)))
+		w.Refuse("kind", "is "+c.Kind+", and this format describes a cluster that is to be installed",
+			strings.TrimSpace("add the hosts with oaictl add-node "+named(c)))
 	case c.Imported():
-		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed", "add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
+		w.Refuse("spec.import", "is a cluster that is installed already, and this format describes one that is to be installed",
+			"add its hosts with oaictl add-node, or have the objects of a hub rendered: oaictl render")
 	}
 	return w
 }
@@ -108,7 +110,8 @@ func (w *Writer) publicProxy(shown *spec.Cluster) {
 	if w.Secrets {
 		return
 	}
-	for field, proxy := range map[string]*spec.ProxyURL{"spec.proxy.http": &shown.Spec.Proxy.HTTP, "spec.proxy.https": &shown.Spec.Proxy.HTTPS} {
+	for field, proxy := range map[string]*spec.ProxyURL{"spec.proxy.http": &shown.Spec.Proxy.HTTP,
+		"spec.proxy.https": &shown.Spec.Proxy.HTTPS} {
 		if parsed, err := url.Parse(proxy.Reveal()); err != nil || parsed.User != nil {
 			w.Lose(field, proxy.String(), "holds a user or a password, and secrets were not asked for")
 			*proxy = ""
@@ -213,7 +216,8 @@ func (w *Writer) FencingEntry(host *spec.Host) (entry hubobjects.Fields, ok bool
 		return nil, false
 	}
 	return hubobjects.Fields{
-		"address": fencing.Address, "username": user, "password": password.Reveal(), "certificateVerification": hubobjects.FencingVerification(fencing),
+		"address": fencing.Address, "username": user, "password": password.Reveal(),
+		"certificateVerification": hubobjects.FencingVerification(fencing),
 	}, true
 }
 

@@ -92,7 +92,8 @@ func (r *Hub) userManaged(n *input.Node) {
 	}
 	p := r.Cluster.Spec.Platform.Type
 	implied := p != spec.BareMetal && hubobjects.UserManagedByPlatform(r.Cluster)
-	if is := n.Kind == input.BoolNode && input.Truth(n.Text); n.Kind == input.BoolNode && is == implied && p != spec.VSphere && p != spec.Nutanix {
+	if is := n.Kind == input.BoolNode && input.Truth(n.Text); n.Kind == input.BoolNode && is == implied && p != spec.VSphere &&
+		p != spec.Nutanix {
 		r.Means(n, "follows from the platform")
 		return
 	}

@@ -41,7 +41,8 @@ func (r *Hub) infraEnv(h *Objects, n *input.Node) {
 	r.ObjectNames(n, "")
 	env := BootEnv{Name: NameOf(n)}
 	r.clusterRef(h, s.Get("clusterRef"))
-	if ref := s.Get("pullSecretRef", "name"); ref != nil && len(h.Deployments) > 0 && ref.Peek() == h.Deployments[0].Child("spec").Child("pullSecretRef").Child("name").Peek() {
+	if ref := s.Get("pullSecretRef", "name"); ref != nil && len(h.Deployments) > 0 &&
+		ref.Peek() == h.Deployments[0].Child("spec").Child("pullSecretRef").Child("name").Peek() {
 		r.Means(ref, "is the pull secret of the ClusterDeployment")
 	} else {
 		r.PullSecretRef(h, ref)
@@ -179,7 +180,8 @@ func (r *Hub) hubOnly(n, s *input.Node) {
 		}
 	}
 	script := s.Get("ipxeScriptType")
-	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE, fields.SpecOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
+	if kind, _, _ := hubobjects.Read[spec.IPXEScript](hubobjects.InfraEnvTable(), model.SettingIPXE,
+		fields.SpecOf("ipxeScriptType", script)); kind == spec.IPXEBootOrder {
 		input.Carry(r.Account, string(model.SettingIPXE), &set.IPXE, script, kind)
 	}
 	r.Set(string(model.SettingOSVersion), fieldOf(n, hubobjects.InfraEnvTable(), model.SettingOSVersion))

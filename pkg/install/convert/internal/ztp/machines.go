@@ -153,7 +153,8 @@ func (r *Hub) folderHost(in *input.Input, name string) {
 	}
 	addresses := take(fileAddresses)
 	if addresses.Peek() == "" {
-		r.Problem(input.JoinPath(in.Root, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known", "write its MAC addresses there, one a line")
+		r.Problem(input.JoinPath(in.Root, folder), 0, 0, "", "has no "+fileAddresses+", by which the machine is known",
+			"write its MAC addresses there, one a line")
 		return
 	}
 	macs := strings.Fields(r.Text(addresses))

@@ -71,7 +71,8 @@ func (r *Hub) OneOf(in *input.Input, kind string, found []*input.Node) {
 	}
 	for i, n := range found {
 		if i > 0 {
-			r.Problem(n.In.File, n.Line, n.Col, "", fmt.Sprintf("the %s %s is of a second cluster: the first is %s", kind, NameOf(n), NameOf(found[0])), "keep the objects of one cluster in a folder")
+			r.Problem(n.In.File, n.Line, n.Col, "", fmt.Sprintf("the %s %s is of a second cluster: the first is %s", kind, NameOf(n),
+				NameOf(found[0])), "keep the objects of one cluster in a folder")
 		}
 	}
 }
@@ -218,7 +219,8 @@ func (r *Hub) Object(h *Objects, n *input.Node) {
 	}
 	list := map[string]*[]*input.Node{
 		"ClusterDeployment": &h.Deployments, "AgentClusterInstall": &h.Installs, "ClusterImageSet": &h.ImageSets,
-		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents, "AgentClassification": &h.classes,
+		"InfraEnv": &h.InfraEnvs, "NMStateConfig": &h.Networks, "BareMetalHost": &h.Machines, "Agent": &h.Agents,
+		"AgentClassification": &h.classes,
 	}[kind]
 	named := map[string]map[string]*input.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
 	why, isAlien := losses.Reasons("kinds")[kind]
@@ -242,7 +244,8 @@ func (r *Hub) Object(h *Objects, n *input.Node) {
 		message, remedy := input.Hosted(kind)
 		r.Problem(n.In.File, n.Line, n.Col, "kind", message, remedy)
 	default:
-		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind), "take it out of what is converted")
+		r.Problem(n.In.File, n.Line, n.Col, "kind", fmt.Sprintf("the kind %q is none that describes a cluster", kind),
+			"take it out of what is converted")
 	}
 }
 
@@ -275,7 +278,8 @@ func (r *Hub) apiVersion(n *input.Node) {
 	if !qualified {
 		group, version = "", word
 	}
-	if known, is := versions()[group]; n != nil && is && !slices.Contains(known, version) || n != nil && !is && !strings.HasSuffix(group, ".cluster.x-k8s.io") {
+	if known, is := versions()[group]; n != nil && is && !slices.Contains(known, version) || n != nil && !is &&
+		!strings.HasSuffix(group, ".cluster.x-k8s.io") {
 		r.Wrong(n, fmt.Sprintf("the version %q is not known", word), "")
 	}
 }

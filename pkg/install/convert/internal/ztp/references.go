@@ -257,7 +257,8 @@ func (r *Hub) fencingSecret(h *Objects, i int, n *input.Node) {
 		return
 	}
 	r.Set(field+".address", r.secretKey(secret, hubapi.KeyFencingAddress))
-	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+input.FileName(to.Name), r.secretKey(secret, hubapi.KeyUsername), r.secretKey(secret, hubapi.KeyPassword))
+	to.Fencing.Credentials = r.Login(field+".credentials", "fencing/"+input.FileName(to.Name), r.secretKey(secret, hubapi.KeyUsername),
+		r.secretKey(secret, hubapi.KeyPassword))
 	if verify := r.secretKey(secret, hubapi.KeyFencingVerify); verify != nil {
 		to.Fencing.Insecure = new(r.Text(verify) == "Disabled")
 	}

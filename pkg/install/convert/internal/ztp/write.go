@@ -81,7 +81,8 @@ func (w *writer) releaseFile(folder string) {
 	w.Set, _ = hubobjects.ImageSetNames(w.Maker.Namespace, c.Metadata.Name)
 	image, ok := releaseImage(c)
 	if !ok {
-		w.Lose("spec.openshift.version", c.Spec.OpenShift.Version, "the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")
+		w.Lose("spec.openshift.version", c.Spec.OpenShift.Version,
+			"the files name the release by its image: write a version of three parts, or spec.openshift.releaseImage")
 		return
 	}
 	set := hubobjects.NewObject(hubapi.KindClusterImageSet, c, "", w.Set)
@@ -126,7 +127,8 @@ func (w *writer) oneArch() spec.Arch {
 		return c.Spec.OpenShift.Arch
 	}
 	arch := spec.X86
-	if hosts := c.Spec.Hosts; len(hosts) > 0 && !slices.ContainsFunc(hosts, func(h spec.Host) bool { return cmp.Or(h.Arch, spec.X86) == spec.X86 }) {
+	if hosts := c.Spec.Hosts; len(hosts) > 0 && !slices.ContainsFunc(hosts,
+		func(h spec.Host) bool { return cmp.Or(h.Arch, spec.X86) == spec.X86 }) {
 		arch = hosts[0].Arch
 	}
 	for i := range c.Spec.Hosts {

@@ -85,7 +85,8 @@ func (w *Writer) wholeOver(ctx context.Context, k Kind, live, want *unstructured
 
 // ApplyFields applies fields of an object beside those from before; a field that want does
 // not have is given up.
-func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured, paths []hubobjects.Path) (*unstructured.Unstructured, error) {
+func (w *Writer) ApplyFields(ctx context.Context, live, want *unstructured.Unstructured,
+	paths []hubobjects.Path) (*unstructured.Unstructured, error) {
 	k, err := KindOf(live.GetKind())
 	if err != nil {
 		return nil, err
@@ -113,8 +114,10 @@ func (w *Writer) CheckOwner(k Kind, live *unstructured.Unstructured) error {
 		return nil
 	}
 	f := &model.Fault{
-		Code: model.CodeNotFound, Op: "apply " + string(k), On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(), Permanent: true,
-		Err:  fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster, w.Cluster),
+		Code: model.CodeNotFound, Op: "apply " + string(k), On: Attempt{Namespace: live.GetNamespace(), Name: live.GetName()}.on(),
+		Permanent: true,
+		Err: fmt.Errorf("there is one already that oaictl did not make for this cluster: it has no label %s: %s", hubapi.LabelCluster,
+			w.Cluster),
 		Next: "use another metadata.name or --namespace, or delete that object if it is not needed",
 	}
 	if owner != "" {
@@ -187,12 +190,14 @@ func (w *Writer) Apply(ctx context.Context, k Kind, live, config *unstructured.U
 	}
 	short, cancel := WithTimeout(ctx)
 	defer cancel()
-	written, err := w.Resource(k, config.GetNamespace()).Apply(short, config.GetName(), config, metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
+	written, err := w.Resource(k, config.GetNamespace()).Apply(short, config.GetName(), config,
+		metav1.ApplyOptions{FieldManager: hubapi.FieldManager})
 	if isOtherObject(err) {
 		return nil, w.displaced(ctx, k, config, err)
 	}
 	if err != nil {
-		return nil, w.Fault(Attempt{Op: "apply " + string(k), Verb: "patch", Kind: k, Namespace: config.GetNamespace(), Name: config.GetName(), FromFile: w.FromFile}, err)
+		return nil, w.Fault(Attempt{Op: "apply " + string(k), Verb: "patch", Kind: k, Namespace: config.GetNamespace(), Name: config.GetName(),
+			FromFile: w.FromFile}, err)
 	}
 	w.Keep(k, written)
 	return written, nil
@@ -217,7 +222,8 @@ func isOtherObject(err error) bool {
 	case apierrors.IsConflict(err):
 		return !hasCause(status, string(metav1.CauseTypeFieldManagerConflict))
 	case apierrors.IsInvalid(err):
-		return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+		return status.Details != nil && slices.ContainsFunc(status.Details.Causes,
+			func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 	}
 	return false
 }
@@ -233,8 +239,10 @@ func (w *Writer) displaced(ctx context.Context, k Kind, config *unstructured.Uns
 		w.Keep(k, now)
 	}
 	return &model.Fault{
-		Code: model.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(), Status: http.StatusConflict,
-		Err: fmt.Errorf("another client has just created or deleted it: %s", Shorten(redact.Text(refusal.Error()))), Next: "run the same command again",
+		Code: model.CodeFailure, Op: "apply " + string(k), On: Attempt{Namespace: config.GetNamespace(), Name: config.GetName()}.on(),
+		Status: http.StatusConflict,
+		Err:    fmt.Errorf("another client has just created or deleted it: %s", Shorten(redact.Text(refusal.Error()))),
+		Next:   "run the same command again",
 	}
 }
 
@@ -252,16 +260,19 @@ func (w *Writer) Patch(ctx context.Context, k Kind, live *unstructured.Unstructu
 }
 
 // MergePatch sends a JSON merge patch under a field manager; op is what it does.
-func (w *Writer) MergePatch(ctx context.Context, op, manager string, k Kind, live *unstructured.Unstructured, fields map[string]any) (*unstructured.Unstructured, error) {
+func (w *Writer) MergePatch(ctx context.Context, op, manager string, k Kind, live *unstructured.Unstructured,
+	fields map[string]any) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(fields)
 	if err != nil {
 		return nil, fmt.Errorf("write a patch of %s %s: %w", k, live.GetName(), err)
 	}
 	ctx, cancel := WithTimeout(ctx)
 	defer cancel()
-	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data, metav1.PatchOptions{FieldManager: manager})
+	written, err := w.Resource(k, live.GetNamespace()).Patch(ctx, live.GetName(), types.MergePatchType, data,
+		metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
-		return nil, w.Fault(Attempt{Op: op + " " + string(k), Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(), FromFile: w.FromFile}, err)
+		return nil, w.Fault(Attempt{Op: op + " " + string(k), Verb: "patch", Kind: k, Namespace: live.GetNamespace(), Name: live.GetName(),
+			FromFile: w.FromFile}, err)
 	}
 	return written, nil
 }
@@ -319,5 +330,8 @@ func (w *Writer) Delete(ctx context.Context, k Kind, live *unstructured.Unstruct
 
 // OfCluster are the objects of a kind that carry the cluster's label.
 func (w *Writer) OfCluster(k Kind) []*unstructured.Unstructured {
-	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool { return Label(u, hubapi.LabelCluster) != w.Cluster })
+	return slices.DeleteFunc(w.Namespace.Store(k).All(), func(u *unstructured.Unstructured) bool {
+		return Label(u,
+			hubapi.LabelCluster) != w.Cluster
+	})
 }

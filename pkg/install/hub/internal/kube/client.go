@@ -56,7 +56,8 @@ const RequestTimeout = 30 * time.Second
 // CodeUsage.
 func New(connection *rest.Config, namespace string, now install.Clock, log func(install.Call)) (*Client, error) {
 	fail := func(err error) (*Client, error) {
-		return nil, &model.Fault{Code: model.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err, Next: "give --kubeconfig FILE, and --context NAME where it has several"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "use kubeconfig", Permanent: true, Err: err,
+			Next: "give --kubeconfig FILE, and --context NAME where it has several"}
 	}
 	if connection == nil {
 		return fail(errors.New("there is no connection to a hub"))
@@ -161,7 +162,8 @@ func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) 
 	if len(missing) > 0 {
 		return nil, &model.Fault{
 			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
-			Err:  fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed", strings.Join(missing, ", ")),
+			Err: fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed",
+				strings.Join(missing, ", ")),
 			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an AgentServiceConfig",
 		}
 	}

@@ -165,7 +165,8 @@ func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
 // the words of the webhooks of assisted-service and Hive.
 func isImmutable(text string) bool {
 	lower := strings.ToLower(text)
-	return slices.ContainsFunc([]string{"immutable", "is forbidden to change", "cannot be changed", "attempted to change", "after installation has started", "field is not allowed to be changed"},
+	return slices.ContainsFunc([]string{"immutable", "is forbidden to change", "cannot be changed", "attempted to change",
+		"after installation has started", "field is not allowed to be changed"},
 		func(words string) bool { return strings.Contains(lower, words) })
 }
 
@@ -209,7 +210,8 @@ func setUncalled(f *model.Fault, message string) {
 }
 
 func hasCause(status metav1.Status, kind string) bool {
-	return status.Details != nil && slices.ContainsFunc(status.Details.Causes, func(c metav1.StatusCause) bool { return string(c.Type) == kind })
+	return status.Details != nil && slices.ContainsFunc(status.Details.Causes,
+		func(c metav1.StatusCause) bool { return string(c.Type) == kind })
 }
 
 func fieldCauses(status metav1.Status) string {
@@ -257,12 +259,14 @@ func (c *Client) setNoAnswer(f *model.Fault, a Attempt, err error) {
 	case strings.Contains(err.Error(), "getting credentials"):
 		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = "log in to the hub again: what the kubeconfig runs to get credentials failed"
-	case strings.Contains(err.Error(), "expired certificate"), strings.Contains(err.Error(), "tls: bad certificate"), strings.Contains(err.Error(), "certificate required"):
+	case strings.Contains(err.Error(), "expired certificate"), strings.Contains(err.Error(), "tls: bad certificate"),
+		strings.Contains(err.Error(), "certificate required"):
 		f.Code, f.Permanent = model.CodeAuth, true
 		f.Next = "the client certificate of the kubeconfig is not taken, it may have expired: get a new kubeconfig"
 	case errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &invalid):
 		f.Permanent = true
-		f.Next = model.Advice("the certificate of " + c.Host + " is not the one that the kubeconfig trusts: check its server and certificate-authority")
+		f.Next = model.Advice("the certificate of " + c.Host +
+			" is not the one that the kubeconfig trusts: check its server and certificate-authority")
 	case errors.As(err, &dns):
 		f.Err = fmt.Errorf("the name %s of the hub cannot be resolved: %w", dns.Name, f.Err)
 		f.Next = "check the server in the kubeconfig, and DNS"

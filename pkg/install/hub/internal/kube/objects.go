@@ -201,7 +201,8 @@ func Required() []Kind {
 
 // Watched are the kinds that are watched in a cluster's namespace, if the hub has them.
 func Watched() []Kind {
-	return []Kind{ClusterDeployments, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents, ConfigMaps, BareMetalHosts, AgentClassifications}
+	return []Kind{ClusterDeployments, AgentClusterInstalls, InfraEnvs, NMStateConfigs, Agents, ConfigMaps, BareMetalHosts,
+		AgentClassifications}
 }
 
 // OfHosts are those of them that are watched in another namespace, which a cluster has hosts from.
@@ -230,7 +231,8 @@ func (k Kind) adoptable() bool {
 
 // DeletingFault is the fault for an object that is on its way out.
 func DeletingFault(u *unstructured.Unstructured) *model.Fault {
-	what, next := "its "+u.GetKind(), model.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
+	what, next := "its "+u.GetKind(),
+		model.Advice("wait until it is gone, then run the same command again; a finalizer that stays is that of a controller that is down")
 	switch u.GetKind() {
 	case hubapi.KindNamespace:
 		what = "it"

@@ -61,7 +61,8 @@ func fieldsOf(p fieldpath.Path) []string {
 // AppliedEntry is the index of oaictl's entry among an object's managed fields, or -1.
 func AppliedEntry(live *unstructured.Unstructured) int {
 	for i, entry := range live.GetManagedFields() {
-		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" && entry.FieldsV1 != nil {
+		if entry.Manager == hubapi.FieldManager && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+			entry.FieldsV1 != nil {
 			return i
 		}
 	}

@@ -58,8 +58,9 @@ func (w *Deleter) DeleteCluster(ctx context.Context, deployment *unstructured.Un
 		if deployment.GetAnnotations()[hubapi.AnnotationProtectedDelete] == "true" {
 			return &model.Fault{
 				Code: model.CodeFailure, Op: "delete cluster", On: clusterID, Permanent: true,
-				Err:  errors.New("a user has protected it with the annotation " + hubapi.AnnotationProtectedDelete),
-				Next: model.Advicef("kubectl annotate clusterdeployment -n %s %s %s-, to delete it nevertheless", w.Namespace.Name, deployment.GetName(), hubapi.AnnotationProtectedDelete),
+				Err: errors.New("a user has protected it with the annotation " + hubapi.AnnotationProtectedDelete),
+				Next: model.Advicef("kubectl annotate clusterdeployment -n %s %s %s-, to delete it nevertheless", w.Namespace.Name,
+					deployment.GetName(), hubapi.AnnotationProtectedDelete),
 			}
 		}
 		settle := w.preserve
@@ -239,8 +240,10 @@ func (w *Deleter) preserve(ctx context.Context, deployment *unstructured.Unstruc
 func (w *Deleter) returnToPool(ctx context.Context, deployment *unstructured.Unstructured) error {
 	if made := w.OfCluster(kube.InfraEnvs); len(made) > 0 {
 		return &model.Fault{
-			Code: model.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()), Permanent: true,
-			Err:  fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool", made[0].GetName()),
+			Code: model.CodeUsage, Op: "return the machines of cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
+			Permanent: true,
+			Err: fmt.Errorf("the InfraEnv %s, which they booted, was made for the cluster and goes with it: there is no pool",
+				made[0].GetName()),
 			Next: "leave --return-to-pool out",
 		}
 	}
@@ -299,7 +302,8 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	if preserves(deployment) == wanted {
 		return nil
 	}
-	if err := w.patch(ctx, kube.ClusterDeployments, deployment, map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
+	if err := w.patch(ctx, kube.ClusterDeployments, deployment,
+		map[string]any{"spec": map[string]any{"preserveOnDelete": wanted}}); err != nil {
 		return err
 	}
 	now, err := w.reread(ctx, kube.ClusterDeployments, deployment)
@@ -308,8 +312,9 @@ func (w *Deleter) setPreserve(ctx context.Context, deployment *unstructured.Unst
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete cluster", On: kube.ID(deployment.GetNamespace(), deployment.GetName()),
-		Err:  errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
-		Next: model.Advicef("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted", deployment.GetNamespace(), deployment.GetName()),
+		Err: errors.New("what becomes of its machines can't be settled: the hub took spec.preserveOnDelete and has another value"),
+		Next: model.Advicef("kubectl get clusterdeployment -n %s %s -o yaml --show-managed-fields, for who else writes it; nothing was deleted",
+			deployment.GetNamespace(), deployment.GetName()),
 	}
 }
 

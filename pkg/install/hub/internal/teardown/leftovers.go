@@ -101,7 +101,8 @@ func (w *Deleter) ownImageSet(ctx context.Context, name string, made *unstructur
 	for i := range installs {
 		other := &installs[i]
 		if kube.ImageSetOf(other) == name && (made == nil || other.GetUID() != made.GetUID()) {
-			w.report(fmt.Sprintf("the ClusterImageSet %s stays: the AgentClusterInstall %s refers to it", name, kube.ID(other.GetNamespace(), other.GetName())))
+			w.report(fmt.Sprintf("the ClusterImageSet %s stays: the AgentClusterInstall %s refers to it", name,
+				kube.ID(other.GetNamespace(), other.GetName())))
 			return nil, nil
 		}
 	}
@@ -214,7 +215,8 @@ func (w *Deleter) deletable(ctx context.Context) ([]schema.GroupVersionResource,
 			return nil, err
 		}
 		for _, r := range list.APIResources {
-			if r.Namespaced && r.Kind != "Event" && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "delete") {
+			if r.Namespaced && r.Kind != "Event" && !strings.Contains(r.Name, "/") && slices.Contains(r.Verbs, "list") &&
+				slices.Contains(r.Verbs, "delete") {
 				found = append(found, version.WithResource(r.Name))
 			}
 		}

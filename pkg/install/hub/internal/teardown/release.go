@@ -20,7 +20,8 @@ func (w *Deleter) Release(ctx context.Context, deployment *unstructured.Unstruct
 	w.Cluster = owner
 	made := w.installOf(deployment)
 	// The ClusterDeployment last: as long as it is ours the rest is found again.
-	for _, k := range []kube.Kind{kube.BareMetalHosts, kube.AgentClassifications, kube.NMStateConfigs, kube.InfraEnvs, kube.ConfigMaps, kube.AgentClusterInstalls} {
+	for _, k := range []kube.Kind{kube.BareMetalHosts, kube.AgentClassifications, kube.NMStateConfigs, kube.InfraEnvs, kube.ConfigMaps,
+		kube.AgentClusterInstalls} {
 		for _, u := range w.OfCluster(k) {
 			if err := w.ReleaseObject(ctx, k, u); err != nil {
 				return err

@@ -90,7 +90,8 @@ func stuckAdvice(left []*unstructured.Unstructured) model.Advice {
 	if len(commands) == 0 {
 		return next
 	}
-	return next + model.Advicef("%s", "; if it is gone for good, and only then, take the finalizers off by hand, which cleans nothing up: "+strings.Join(commands, "; "))
+	return next + model.Advicef("%s", "; if it is gone for good, and only then, take the finalizers off by hand, which cleans nothing up: "+
+		strings.Join(commands, "; "))
 }
 
 // mostNamed is how many objects that wait for the same are named one by one.

@@ -61,7 +61,8 @@ func (t *Tables) ClusterOf(c *Cluster, run string) *model.Cluster {
 	for _, o := range c.MonitoredOperators {
 		if o != nil {
 			out.Operators = append(out.Operators, model.Operator{
-				Name: o.Name, Status: string(o.Status), Info: redact.Text(o.StatusInfo), Version: o.Version, Builtin: o.OperatorType == models.OperatorTypeBuiltin,
+				Name: o.Name, Status: string(o.Status), Info: redact.Text(o.StatusInfo), Version: o.Version,
+				Builtin: o.OperatorType == models.OperatorTypeBuiltin,
 			})
 		}
 	}
@@ -190,7 +191,8 @@ func readInventory(text, hostID string) model.Inventory {
 	return model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
-		BMC: serviceplane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count), Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
+		BMC: serviceplane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count),
+		Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
 		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) model.Interface {
 			return model.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,
@@ -200,7 +202,8 @@ func readInventory(text, hostID string) model.Inventory {
 		Disks: collect(wire.Disks, func(d *models.Disk) model.Disk {
 			return model.Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders), Removable: d.Removable, Media: d.IsInstallationMedia,
+				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders),
+				Removable: d.Removable, Media: d.IsInstallationMedia,
 				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,
 			}
 		}),

@@ -30,9 +30,10 @@ func clusterTable() Table[Cluster] {
 		}),
 		text(model.SettingSSHKeys, "ssh_public_key", func(c *wire) string { return c.SSHPublicKey }),
 		row(model.SettingPlatform, writePlatform, readPlatform),
-		row(model.SettingHyperthreading, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} }, func(c *wire) (spec.RoleSet, bool) {
-			return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
-		}),
+		row(model.SettingHyperthreading, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} },
+			func(c *wire) (spec.RoleSet, bool) {
+				return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
+			}),
 		row(model.SettingSchedulableControlPlane, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
 			return value(c.SchedulableMasters), c.SchedulableMasters != nil
 		}),
@@ -75,17 +76,19 @@ func clusterNetworkRows() Table[Cluster] {
 		row(model.SettingNetworkType, func(s string) body { return body{"network_type": s} }, func(c *wire) (string, bool) {
 			return value(c.NetworkType), value(c.NetworkType) != ""
 		}),
-		row(model.SettingMachineNetworks, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
-			return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
-		}).kept(keepsMachineNetworks),
+		row(model.SettingMachineNetworks, func(l []string) body { return body{"machine_networks": oneField("cidr", l)} },
+			func(c *wire) ([]string, bool) {
+				return collect(c.MachineNetworks, func(n *models.MachineNetwork) string { return string(n.Cidr) }), true
+			}).kept(keepsMachineNetworks),
 		row(model.SettingClusterNetworks, writeClusterNetworks, func(c *wire) ([]spec.ClusterNetwork, bool) {
 			return collect(c.ClusterNetworks, func(n *models.ClusterNetwork) spec.ClusterNetwork {
 				return spec.ClusterNetwork{CIDR: string(n.Cidr), HostPrefix: int(n.HostPrefix)}
 			}), true
 		}),
-		row(model.SettingServiceNetworks, func(l []string) body { return body{"service_networks": oneField("cidr", l)} }, func(c *wire) ([]string, bool) {
-			return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
-		}),
+		row(model.SettingServiceNetworks, func(l []string) body { return body{"service_networks": oneField("cidr", l)} },
+			func(c *wire) ([]string, bool) {
+				return collect(c.ServiceNetworks, func(n *models.ServiceNetwork) string { return string(n.Cidr) }), true
+			}),
 		row(model.SettingAPIVIPs, func(l []string) body { return body{"api_vips": oneField("ip", l)} }, func(c *wire) ([]string, bool) {
 			return collect(c.APIVips, func(v *models.APIVip) string { return string(v.IP) }), true
 		}).kept(keepsVIPs),
@@ -104,9 +107,10 @@ func clusterNetworkRows() Table[Cluster] {
 		row(model.SettingProxy, proxyFields, func(c *wire) (spec.Proxy, bool) {
 			return proxyOf(c.HTTPProxy, c.HTTPSProxy, c.NoProxy), true
 		}),
-		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
-			return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
-		}),
+		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_source": strings.Join(l, ",")} },
+			func(c *wire) ([]string, bool) {
+				return splitList(c.AdditionalNtpSource), c.AdditionalNtpSource != ""
+			}),
 		row(model.SettingNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(c *wire) ([]string, bool) {
 			return c.NtpSources, len(c.NtpSources) > 0
 		}),
@@ -166,7 +170,8 @@ func readPlatform(c *Cluster) (spec.Platform, bool) {
 		return spec.Platform{}, false
 	}
 	out := spec.Platform{Type: spec.PlatformType(*c.Platform.Type)}
-	if external := c.Platform.External; external != nil && (value(external.PlatformName) != "" || value(external.CloudControllerManager) != "") {
+	if external := c.Platform.External; external != nil && (value(external.PlatformName) != "" ||
+		value(external.CloudControllerManager) != "") {
 		out.External = &spec.ExternalPlatform{Name: value(external.PlatformName), CloudControllerManager: value(external.CloudControllerManager)}
 	}
 	return out, true
@@ -189,7 +194,8 @@ func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 		return spec.DiskEncryption{}, false
 	}
 	tang, _ := inText[[]spec.TangServer](e.TangServers)
-	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.Word[spec.EncryptionMode](value(e.Mode)), Tang: tang}, true
+	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.Word[spec.EncryptionMode](value(e.Mode)), Tang: tang},
+		true
 }
 
 func writeEndpoint(e spec.IgnitionEndpoint) body {

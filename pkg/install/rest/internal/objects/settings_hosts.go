@@ -28,18 +28,21 @@ func hostTable() Table[Host] {
 		row(model.SettingDisk, func(id string) body {
 			return body{"disks_selected_config": []body{{"id": id, "role": "install"}}}
 		}, func(h *wire) (string, bool) { return h.InstallationDiskID, h.InstallationDiskID != "" }),
-		row(model.SettingKeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} }, func(h *wire) ([]string, bool) {
-			return append([]string{}, splitList(h.SkipFormattingDisks)...), true
-		}),
+		row(model.SettingKeepDisks, func(ids []string) body { return body{"disks_skip_formatting": SkipFormatting(ids, true)} },
+			func(h *wire) ([]string, bool) {
+				return append([]string{}, splitList(h.SkipFormattingDisks)...), true
+			}),
 		row(model.SettingLabels, writeLabels, func(h *wire) (map[string]string, bool) {
 			labels, ok := inText[map[string]string](h.NodeLabels)
 			return labels, ok
 		}),
 		text(model.SettingPool, "machine_config_pool_name", func(h *wire) string { return h.MachineConfigPoolName }),
-		row(model.SettingInstallerArgs, func([]string) body { return nil }, func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
+		row(model.SettingInstallerArgs, func([]string) body { return nil },
+			func(h *wire) ([]string, bool) { return inText[[]string](h.InstallerArgs) }),
 		text(model.SettingIgnition, "", func(h *wire) string { return h.IgnitionConfigOverrides }),
 		text(model.SettingFencing, "", func(h *wire) string { return h.FencingCredentials.Address }),
-		row(model.SettingEndpointToken, func(string) body { return nil }, func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
+		row(model.SettingEndpointToken, func(string) body { return nil },
+			func(h *wire) (string, bool) { return "set", h.IgnitionEndpointTokenSet }),
 		row(model.SettingEndpointHeaders, writeHeaders, func(*wire) (map[string]string, bool) { return nil, false }),
 		row(model.SettingHostExtra, func(extra map[string]any) body { return extra }, func(*wire) (map[string]any, bool) { return nil, false }),
 	}
@@ -111,22 +114,26 @@ func infraEnvTable() Table[InfraEnv] {
 		text(model.SettingOSVersion, "openshift_version", func(e *wire) string { return e.OpenshiftVersion }),
 		text(model.SettingArch, "cpu_architecture", func(e *wire) string { return e.CPUArchitecture }),
 		text(model.SettingSSHKeys, "ssh_authorized_key", func(e *wire) string { return e.SSHAuthorizedKey }),
-		row(model.SettingProxy, func(p spec.Proxy) body { return body{"proxy": proxyFields(p)} }, func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
-		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
-			return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
-		}),
+		row(model.SettingProxy, func(p spec.Proxy) body { return body{"proxy": proxyFields(p)} },
+			func(e *wire) (spec.Proxy, bool) { return proxyIn(e.Proxy), true }),
+		row(model.SettingExtraNTP, func(l []string) body { return body{"additional_ntp_sources": strings.Join(l, ",")} },
+			func(e *wire) ([]string, bool) {
+				return splitList(e.AdditionalNtpSources), e.AdditionalNtpSources != ""
+			}),
 		row(model.SettingNTP, func(l []string) body { return body{"ntp_sources": strings.Join(l, ",")} }, func(e *wire) ([]string, bool) {
 			return e.NtpSources, len(e.NtpSources) > 0
 		}),
 		text(model.SettingTrustBundle, "additional_trust_bundle", func(e *wire) string { return e.AdditionalTrustBundle }),
 		row(model.SettingKernelArguments, writeKernelArguments, readKernelArguments),
 		text(model.SettingDiscoveryIgnition, "ignition_config_override", func(e *wire) string { return e.IgnitionConfigOverride }),
-		row(model.SettingImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} }, func(e *wire) (string, bool) {
-			return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
-		}),
-		row(model.SettingNetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} }, func(e *wire) (int, bool) {
-			return e.NetworkDelay, e.NetworkDelay > 0
-		}),
+		row(model.SettingImageType, func(s string) body { return body{"image_type": strings.TrimSuffix(s, "-iso") + "-iso"} },
+			func(e *wire) (string, bool) {
+				return strings.TrimSuffix(string(value(e.Type)), "-iso"), value(e.Type) != ""
+			}),
+		row(model.SettingNetworkDelay, func(seconds int) body { return body{"network_discovery_delay_seconds": seconds} },
+			func(e *wire) (int, bool) {
+				return e.NetworkDelay, e.NetworkDelay > 0
+			}),
 		row(model.SettingStaticNetworks, writeStaticNetworks, readStaticNetworks),
 	}
 }

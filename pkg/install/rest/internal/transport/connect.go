@@ -60,7 +60,8 @@ type service struct {
 func Connect(o Options) (*Connection, error) {
 	base, err := serviceURL(o.URL)
 	if err != nil {
-		return nil, &model.Fault{Code: model.CodeUsage, Op: "use service URL", Permanent: true, Err: err, Next: "give --service-url https://HOST[:PORT]"}
+		return nil, &model.Fault{Code: model.CodeUsage, Op: "use service URL", Permanent: true, Err: err,
+			Next: "give --service-url https://HOST[:PORT]"}
 	}
 	client := o.Client
 	if client == nil {
@@ -137,7 +138,8 @@ func HTTPClient(caFile string, insecure bool) (*http.Client, error) {
 	if caFile != "" {
 		pool, err := trust(caFile)
 		if err != nil {
-			return nil, &model.Fault{Code: model.CodeUsage, Op: "use CA file", On: caFile, Permanent: true, Err: err, Next: "give --ca-file a file with PEM certificates"}
+			return nil, &model.Fault{Code: model.CodeUsage, Op: "use CA file", On: caFile, Permanent: true, Err: err,
+				Next: "give --ca-file a file with PEM certificates"}
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
@@ -172,7 +174,8 @@ func toSameOrigin(to *http.Request, via []*http.Request) error {
 	case len(via) >= mostRedirects:
 		return &redirectError{"it redirects in circles"}
 	case to.URL.Scheme != from.Scheme || to.URL.Host != from.Host:
-		return &redirectError{"it redirects to " + redact.URL(to.URL) + ", where nothing is sent that is meant for " + from.Scheme + "://" + from.Host}
+		return &redirectError{"it redirects to " + redact.URL(to.URL) + ", where nothing is sent that is meant for " + from.Scheme + "://" +
+			from.Host}
 	}
 	return nil
 }

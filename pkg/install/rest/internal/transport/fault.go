@@ -165,7 +165,8 @@ func speaksTLS(answer *answerError) bool {
 	if answer.kind != shapeless {
 		return false
 	}
-	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port", "plain HTTP to an SSL-enabled"} {
+	for _, words := range []string{"HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port",
+		"plain HTTP to an SSL-enabled"} {
 		if strings.Contains(answer.reason, words) {
 			return true
 		}
@@ -272,11 +273,14 @@ func distrust(err error, host, caFile string) (text, next string) {
 	)
 	switch {
 	case errors.As(err, &unknown) && caFile != "":
-		return fmt.Sprintf("the certificate of %s is signed by none in %s", host, caFile), "give the certificate that signed that of " + host + " with --ca-file"
+		return fmt.Sprintf("the certificate of %s is signed by none in %s", host, caFile),
+			"give the certificate that signed that of " + host + " with --ca-file"
 	case errors.As(err, &unknown):
-		return fmt.Sprintf("the certificate of %s is not signed by an authority that this machine trusts", host), "give the certificate that signed that of " + host + " with --ca-file"
+		return fmt.Sprintf("the certificate of %s is not signed by an authority that this machine trusts", host),
+			"give the certificate that signed that of " + host + " with --ca-file"
 	case errors.As(err, &name):
-		return fmt.Sprintf("the certificate of %s was made for another name", host), "use a name that the certificate was made for, or have it made for " + host
+		return fmt.Sprintf("the certificate of %s was made for another name", host),
+			"use a name that the certificate was made for, or have it made for " + host
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("the certificate of %s is not valid", host), "renew the certificate of " + host + ", and check this machine's clock"
 	}

@@ -210,7 +210,8 @@ func (e *exchanged) exchange(ctx context.Context) (token string, life time.Durat
 	}
 	page := Title([]byte(e.hide(string(body))))
 	switch {
-	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed || speaksTLS(readError(resp, body, e.Clock.Now(), e.hide))):
+	case answer.Error == "" && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed ||
+		speaksTLS(readError(resp, body, e.Clock.Now(), e.hide))):
 		return fail(true, model.CodeFailure, resp.StatusCode, fmt.Errorf("no tokens are exchanged there: %w", said(page)))
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && !passing(resp.StatusCode):
 		text := strings.Trim(answer.Error+": "+answer.Description, ": ")

@@ -171,7 +171,8 @@ func (k *Checker) LabelKey(field, of, key string) {
 		prefix, name = "", key
 	}
 	if !IsLabelName(name) || found && !IsDomain(prefix) {
-		k.Report(field, fmt.Sprintf("%q cannot be the key of %s", key, of), "use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
+		k.Report(field, fmt.Sprintf("%q cannot be the key of %s", key, of),
+			"use letters, digits, dashes, dots and underscores, with a DNS domain and a slash before them if wanted")
 	}
 }
 

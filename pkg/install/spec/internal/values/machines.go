@@ -112,7 +112,8 @@ func (k *Checker) BMCAddress(field, text string) {
 		if strings.Contains(strings.SplitN(rest, "/", 2)[0], "@") {
 			k.Report(field, "holds a user, or a password", "write them as credentials")
 		}
-		if !strings.HasSuffix(scheme, "http") && !strings.HasSuffix(scheme, "https") && !slices.Contains([]string{"redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia", "ilo4-virtualmedia"}, scheme) {
+		if !strings.HasSuffix(scheme, "http") && !strings.HasSuffix(scheme, "https") &&
+			!slices.Contains([]string{"redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia", "ilo4-virtualmedia"}, scheme) {
 			k.Report(field, fmt.Sprintf("the scheme %q is not one that oaictl speaks", scheme), "use Redfish: https://ADDRESS/redfish/v1/Systems/ID")
 		}
 	}
@@ -135,16 +136,19 @@ func (k *Checker) InstallerArgs(list string, args []string) {
 		takesValue, known := installerFlags[flag]
 		switch {
 		case !known:
-			k.Report(field, fmt.Sprintf("%q is not a flag that the service passes on", flag), "it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and --image-file")
+			k.Report(field, fmt.Sprintf("%q is not a flag that the service passes on", flag),
+				"it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and --image-file")
 		case hasValue && !takesValue:
 			k.Report(field, fmt.Sprintf("the flag %s takes no value", flag), "")
 		case takesValue && !hasValue && (j+1 == len(args) || strings.HasPrefix(args[j+1], "-")):
 			k.Report(field, fmt.Sprintf("the flag %s lacks its value", flag), "write the value as the next entry of the list")
 		case hasValue:
-			k.Report(field, fmt.Sprintf("the value of %s stands in the same entry, which the service does not take", flag), "write the value as the next entry of the list")
+			k.Report(field, fmt.Sprintf("the value of %s stands in the same entry, which the service does not take", flag),
+				"write the value as the next entry of the list")
 		case takesValue:
 			j++
-			k.ReportIf(!installerValue.MatchString(args[j]), fmt.Sprintf("%s[%d]", list, j), fmt.Sprintf("%q has a character that the service does not take", args[j]), `use letters, digits and @!#$%*()_+-=/.,";':{}[]<`)
+			k.ReportIf(!installerValue.MatchString(args[j]), fmt.Sprintf("%s[%d]", list, j),
+				fmt.Sprintf("%q has a character that the service does not take", args[j]), `use letters, digits and @!#$%*()_+-=/.,";':{}[]<`)
 		}
 	}
 }
@@ -154,7 +158,8 @@ var InterfaceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,14}$`)
 
 // InterfaceName checks the name of a network interface.
 func (k *Checker) InterfaceName(field, name string) {
-	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface", "use at most 15 letters, digits, dots, dashes and underscores")
+	k.Valid(field, name, InterfaceName.MatchString, "%q cannot be the name of an interface",
+		"use at most 15 letters, digits, dots, dashes and underscores")
 }
 
 // IsBMC reports whether text is, or has, the address or name of a host.
