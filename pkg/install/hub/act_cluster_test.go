@@ -104,8 +104,8 @@ func TestAppliesToWhatItLookedAt(t *testing.T) {
 	}{
 		"made by others meanwhile": {theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
 		"made anew by others":      {ours: true, theirs: true, code: model.CodeNotFound, says: "oaictl did not make"},
-		"made by another run":      {again: true, code: model.CodeFailure, says: "just now"},
-		"deleted by others":        {ours: true, code: model.CodeFailure, says: "just now"},
+		"made by another run":      {again: true, code: model.CodeFailure, says: "has just created or deleted it"},
+		"deleted by others":        {ours: true, code: model.CodeFailure, says: "has just created or deleted it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
