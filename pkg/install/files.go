@@ -36,6 +36,7 @@ func (d Directory) auth(cluster model.ClusterRef) string {
 	return filepath.Join(string(d), cluster.Name, "auth")
 }
 
+// Observe implements [Files].
 func (d Directory) Observe(_ context.Context, cluster model.ClusterRef) (map[string]model.SavedResult, error) {
 	auth := d.auth(cluster)
 	if _, err := os.Lstat(auth); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,6 +56,7 @@ func (d Directory) Observe(_ context.Context, cluster model.ClusterRef) (map[str
 	return kept, nil
 }
 
+// Claim implements [Files].
 func (d Directory) Claim(_ context.Context, cluster model.ClusterRef, read func(name string) ([]byte, error)) (aside string, err error) {
 	auth := d.auth(cluster)
 	if cluster.ID != "" && ownerOf(auth) == cluster.ID {
@@ -79,6 +81,7 @@ func (d Directory) Claim(_ context.Context, cluster model.ClusterRef, read func(
 	return aside, notSaved(owner, writeWhole(owner, []byte(cluster.ID+"\n")))
 }
 
+// Save implements [Files].
 func (d Directory) Save(_ context.Context, cluster model.ClusterRef, name string, data []byte) (aside string, err error) {
 	path := filepath.Join(d.auth(cluster), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -100,6 +103,7 @@ func (d Directory) Save(_ context.Context, cluster model.ClusterRef, name string
 	return aside, notSaved(path, writeWhole(path, data))
 }
 
+// Append implements [Files].
 func (d Directory) Append(_ context.Context, cluster model.ClusterRef, name string, line []byte) error {
 	folder := filepath.Join(string(d), cluster.Name)
 	path := filepath.Join(folder, name)
@@ -120,6 +124,7 @@ func (d Directory) Append(_ context.Context, cluster model.ClusterRef, name stri
 	return notSaved(path, errors.Join(err, file.Close()))
 }
 
+// Record implements [Files].
 func (d Directory) Record(_ context.Context, cluster model.ClusterRef, name string) ([]byte, error) {
 	data, err := readRegular(filepath.Join(string(d), cluster.Name, name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,10 +14,11 @@ const (
 	ScopeCluster Scope = "cluster"
 	// ScopeState is the scope of the cluster's identity and state, which concern all machines. No action has it.
 	ScopeState Scope = "state"
-	// ScopeHost begins the scope of one host, ScopeNode that of what the host becomes in the installed cluster, and
-	// ScopeInfraEnv that of one InfraEnv.
-	ScopeHost     Scope = "host/"
-	ScopeNode     Scope = "node/"
+	// ScopeHost begins the scope of one host.
+	ScopeHost Scope = "host/"
+	// ScopeNode begins the scope of what one host becomes in the installed cluster.
+	ScopeNode Scope = "node/"
+	// ScopeInfraEnv begins the scope of one InfraEnv.
 	ScopeInfraEnv Scope = "infraenv/"
 )
 

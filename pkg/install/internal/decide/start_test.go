@@ -31,10 +31,10 @@ func TestHold(t *testing.T) {
 		other string
 		keys  []string
 	}{
-		"no consumer":   {},
-		"the file":      {file: true, keys: []string{"cluster/hold"}},
+		"no consumer":    {},
+		"the file":       {file: true, keys: []string{"cluster/hold"}},
 		"another client": {other: "argocd", keys: []string{"cluster/hold/other"}},
-		"both":          {file: true, other: "argocd", keys: []string{"cluster/hold", "cluster/hold/other"}},
+		"both":           {file: true, other: "argocd", keys: []string{"cluster/hold", "cluster/hold/other"}},
 	} {
 		c := decidetest.Sample(3, 0)
 		w := decidetest.ReadyWorld(t, c)
