@@ -126,8 +126,8 @@ func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 	if err != nil {
 		return nil, app.Usagef("%w", err)
 	}
-	if o.Timeout < 0 || o.PollInterval < 0 {
-		return nil, app.Usagef("a time is never negative")
+	if err := app.CheckTimes(o.Timeout, o.PollInterval); err != nil {
+		return nil, err
 	}
 	env.ClientConfig, env.Failures = o.ClientConfig, o.Failures
 	macs, err := readMACs(o.MACs)

@@ -46,8 +46,8 @@ func (r *Removing) Declare(flags *pflag.FlagSet) {
 
 // Check checks them.
 func (r *Removing) Check() error {
-	if r.Timeout < 0 || r.UserTimeout < 0 || r.Drain.Timeout < 0 || r.Drain.SkipWaitForDelete < 0 {
-		return Usagef("a time is never negative")
+	if err := CheckTimes(r.Timeout, r.UserTimeout, r.Drain.Timeout, time.Duration(r.Drain.SkipWaitForDelete)); err != nil {
+		return err
 	}
 	if _, err := labels.Parse(r.Drain.PodSelector); err != nil {
 		return Usagef("--pod-selector %q: %v", r.Drain.PodSelector, err)
@@ -123,6 +123,14 @@ func declareDrain(flags *pflag.FlagSet, o *model.DrainOptions) {
 		"delete pods instead of evicting them; this bypasses PodDisruptionBudgets, use with caution")
 	flags.IntVar(&o.SkipWaitForDelete, "skip-wait-for-delete-timeout", 0,
 		"skip waiting for a pod that is being deleted for more than these `SECONDS`; they must be greater than 0 to skip")
+}
+
+// CheckTimes refuses times of flags that are negative.
+func CheckTimes(times ...time.Duration) error {
+	if slices.Min(times) < 0 {
+		return Usagef("a time is never negative")
+	}
+	return nil
 }
 
 // Limit is a limit of time for [install.Config]. A person says 0 for no limit.

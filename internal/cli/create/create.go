@@ -220,9 +220,10 @@ func (o *runOptions) check(name string) error {
 
 // checkRun checks the flags that say how a run goes.
 func (o *runOptions) checkRun() error {
+	if err := app.CheckTimes(o.Timeout, o.UserTimeout, o.PollInterval); err != nil {
+		return err
+	}
 	switch {
-	case o.Timeout < 0 || o.UserTimeout < 0 || o.PollInterval < 0:
-		return app.Usagef("a time is never negative")
 	case o.Detach && o.DryRun:
 		return app.Usagef("--detach and --dry-run exclude each other")
 	case o.boot.given("output") && o.Globals.Progress == app.ProgressJSON:

@@ -84,6 +84,9 @@ func connected(hosts []model.Host) int {
 }
 
 func (o *waitOptions) run(ctx context.Context) error {
+	if err := app.CheckTimes(o.Timeout, o.UserTimeout, o.Every); err != nil {
+		return err
+	}
 	until, text, err := parseCondition(o.For)
 	if err != nil {
 		return err

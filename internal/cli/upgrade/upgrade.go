@@ -65,7 +65,7 @@ func NewCluster(a *app.App) *cobra.Command {
 	flags.StringVar(&o.ToCluster.Dir, "dir", ".", "`DIR` below which the cluster's results are, as DIR/CLUSTER")
 	o.ToCluster.Declare(flags)
 	flags.BoolVar(&o.Detach, "detach", false, "end once the cluster has been asked, and do not wait")
-	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`")
+	flags.DurationVar(&o.Timeout, "timeout", 4*time.Hour, "give up waiting after this `TIME`; 0 means never")
 	flags.DurationVar(&o.Every, "poll-interval", 15*time.Second, "`TIME` between looks")
 	return command
 }
@@ -73,6 +73,9 @@ func NewCluster(a *app.App) *cobra.Command {
 func (o *clusterOptions) run(ctx context.Context) error {
 	if o.Detach && o.To == "" {
 		return app.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
+	}
+	if err := app.CheckTimes(o.Timeout, o.Every); err != nil {
+		return err
 	}
 	service, found, err := app.DialFor(ctx, o.App, o.Target, o.ObserveCluster)
 	if err != nil {
@@ -185,7 +188,7 @@ func (o *clusterOptions) unread(err error) error {
 
 // upgrade asks for the wanted version, and waits until the cluster runs it. What it has seen last stands beside the error.
 func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, decision upgrade.Decision, err error) {
-	deadline := o.Clock.Now().Add(o.Timeout)
+	began := o.Clock.Now()
 	for {
 		seen, decided, err := o.turn(ctx, !o.asked)
 		switch {
@@ -199,10 +202,14 @@ func (o *clusterOptions) upgrade(ctx context.Context) (state *upgrade.State, dec
 		default: // its API servers restart in an update, one after the other
 			o.warn(app.PlainError(err))
 		}
-		if !o.Clock.Now().Before(deadline) {
-			return state, decision, o.late(&decision)
+		pause := max(o.Every, 100*time.Millisecond)
+		if o.Timeout > 0 { // zero is no limit
+			left := o.Timeout - o.Clock.Now().Sub(began)
+			if left <= 0 {
+				return state, decision, o.late(&decision)
+			}
+			pause = min(pause, left)
 		}
-		pause := max(min(o.Every, deadline.Sub(o.Clock.Now())), 100*time.Millisecond)
 		if err := o.Clock.Sleep(ctx, pause); err != nil {
 			return state, decision, err
 		}
@@ -247,10 +254,10 @@ func (o *clusterOptions) follow(state *upgrade.State, d *upgrade.Decision) (over
 
 // withdrawn: the cluster was asked, and is not any more. It is not asked again: that was a person's decision.
 func (o *clusterOptions) withdrawn(d *upgrade.Decision) error {
-	why := "he request to update to " + o.To + " was withdrawn before the update began"
-	*d = upgrade.Decision{Verdict: model.VerdictBlocked, Reason: "UpgradeWithdrawn", Message: "T" + why, Notes: d.Notes}
+	why := "request to update to " + o.To + " was withdrawn before the update began"
+	*d = upgrade.Decision{Verdict: model.VerdictBlocked, Reason: "UpgradeWithdrawn", Message: "The " + why, Notes: d.Notes}
 	return &model.Fault{
-		Code: model.CodeFailed, Op: "upgrade", On: o.found.FullName(), Permanent: true, Err: errors.New("t" + why),
+		Code: model.CodeFailed, Op: "upgrade", On: o.found.FullName(), Permanent: true, Err: errors.New("the " + why),
 		Next: model.Advicef("%s", o.CommandLine()+", which asks for it again"),
 	}
 }

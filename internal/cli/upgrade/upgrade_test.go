@@ -125,6 +125,17 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestNoTimeout: a timeout of zero is none, as in the other commands.
+func TestNoTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite("upgrade cluster lab --to 4.20.5", asks, waits, waits, isDone)
+		s.Timeout, s.Every = 0, time.Hour
+		if _, took, err := s.run(t.Context()); err != nil || took < 3*time.Hour {
+			t.Errorf("after %s it ends with %v", took, err)
+		}
+	})
+}
+
 // TestEmptyVersion: a script whose variable is empty does not learn that all is done.
 func TestEmptyVersion(t *testing.T) {
 	for _, given := range []string{"", "v"} {

@@ -94,8 +94,8 @@ func (s Success) Repeats(a Action, now time.Time) bool {
 	return s.Inputs == a.Fingerprint() && now.Sub(s.Last) <= forgotten
 }
 
-// MaxBackoff is the longest Backoff.
-func (s Success) MaxBackoff() time.Duration { return lastBackoff }
+// NextAtMost is when the action is carried out again at the latest, however often it was.
+func (s Success) NextAtMost() time.Time { return s.Last.Add(lastBackoff) }
 
 // Backoff is how long after the last time the action is carried out again, where the service does not show what it did.
 func (s Success) Backoff() time.Duration { return backoff(s.Times) }

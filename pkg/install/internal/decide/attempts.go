@@ -77,7 +77,7 @@ func (t *attempts) repeated(a model.Action) bool {
 		return true
 	case s.Times >= keptAfter && a.Kind.Boots():
 		t.block(lyingBMC(a, s))
-		return t.now.Before(s.Last.Add(s.MaxBackoff())) // once the BMC is cured, it goes on
+		return t.now.Before(s.NextAtMost()) // once the BMC is cured, it goes on
 	case s.Times >= keptAfter && a.Kind.ByBMC(): // the installation does not depend on it
 		t.warn(asWarning(lyingBMC(a, s)))
 		return true
