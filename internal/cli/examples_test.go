@@ -24,7 +24,7 @@ func leaves(command *cobra.Command) []*cobra.Command {
 	for _, sub := range command.Commands() {
 		switch {
 		case sub.HasSubCommands():
-			if !app.OnlyHolds(sub) {
+			if !app.IsGroup(sub) {
 				out = append(out, sub)
 			}
 			out = append(out, leaves(sub)...)

@@ -181,7 +181,7 @@ func nextOf(err error) model.Advice {
 
 func useLine(command *cobra.Command) string {
 	switch {
-	case !app.OnlyHolds(command):
+	case !app.IsGroup(command):
 	case command.HasParent():
 		return command.CommandPath() + " " + strings.Join(app.SubcommandNames(command), "|")
 	default:

@@ -341,7 +341,7 @@ func TestAge(t *testing.T) {
 	a := app.New(app.Identify(nil), streams.Streams{OutTTY: true}, nil)
 	a.Clock = &frozen{now: noon()}
 	at := noon().Add(-3 * time.Minute)
-	check.Equal(t, a.When(&at), "3m ago", "on a terminal")
+	check.Equal(t, a.FormatTime(&at), "3m ago", "on a terminal")
 }
 
 // TestHostOfSeveralClusters: a name that hosts of several clusters have is one host of

@@ -289,7 +289,7 @@ func (s Status) Trouble() error {
 		return &model.Fault{
 			Code: model.CodeBlocked,
 			Err: fmt.Errorf("installation cannot proceed: %s without a cluster; their InfraEnv was registered before cluster %s",
-				names.Counted(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
+				names.CountText(len(unbound(s.Hosts)), "host"), s.Cluster.Name),
 			Next: "{agent start-install}", // which binds them
 		}
 	case len(s.Failures) > 0:

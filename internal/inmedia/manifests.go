@@ -258,7 +258,7 @@ func said(table hubobjects.Table, object any) (model.Settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the fields: %w", err)
 	}
-	s, err := table.Said(fields)
+	s, err := table.ReadSettings(fields)
 	if keys, has := s[model.SettingSSHKeys]; has {
 		s[model.SettingSSHKeys] = model.ValueOf(strings.TrimSpace(keys.Text()))
 	}

@@ -128,12 +128,12 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 	switch {
 	case known > required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", names.Counted(known-required, "host"), known, required),
+			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", names.CountText(known-required, "host"), known, required),
 			code: model.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
 		}, nil
 	case known < required && registered(o) < required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.Counted(required, "host"), known, registered(o)),
+			what: fmt.Sprintf("%s to be ready: %d ready, %d registered", names.CountText(required, "host"), known, registered(o)),
 			code: model.CodeTimeout,
 			next: "boot the machines from the medium, and run the same command again",
 		}, nil
@@ -234,7 +234,7 @@ func (c *Client) bindHosts(ctx context.Context, cluster *model.Cluster, otherwis
 			return otherwise, err
 		}
 	}
-	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.Counted(len(waiting), "host"), cluster.Name),
+	on := wait{what: fmt.Sprintf("%s without a cluster to be bound to %s", names.CountText(len(waiting), "host"), cluster.Name),
 		code: model.CodeTimeout}
 	if i := slices.IndexFunc(waiting, func(h model.Host) bool { return h.Status != boundable && h.Inventory.Known }); i >= 0 {
 		on.what += fmt.Sprintf("; %s is %s: %s", waiting[i].Hostname, waiting[i].Status, waiting[i].StatusInfo)

@@ -100,7 +100,7 @@ type evidenceArea struct {
 func evidenceAreas() []evidenceArea {
 	service := func(files string) []string { return []string{"service/" + files, "service/*/" + files} }
 	return []evidenceArea{
-		{"Operations of the service", service("*.go"), called(0, "on")},
+		{"Operations of the service", service("*.go"), called(0, "handle")},
 		{"States, steps, stages and their texts", service("*.go"), constants("cluster", "host", "info", "step", "stage", "finalizing")},
 		{"Moves of clusters and hosts", service("*.go"), moves},
 		{"Events of the service", service("*.go"), both(called(1, "addEvent", "addHostEvent", "addInfraEnvEvent"), called(3, "addEvent", "addHostEvent", "addInfraEnvEvent"))},

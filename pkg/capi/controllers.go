@@ -82,7 +82,7 @@ func (c *controllerManager) events(controller string) events.EventRecorder {
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {
 	return &controlplane.Reconciler{
 		Client: c.GetClient(), Live: c.GetAPIReader(), Installations: c.installations, Clock: c.options.Clock,
-		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.Answers(c.source.Connector),
+		Recorder: c.events("openshiftassistedcontrolplane-controller"), Answers: controlplane.NewReadyCheck(c.source.Connector),
 		OnHub: c.options.Service == nil, Keys: c.source.Keys,
 		Workloads: c.workloads, Status: status.New(c.options.Clock), Versions: &versions.Mapping{Clock: c.options.Clock},
 		ReadRelease: c.releases.payloadOf, WatchFilter: c.options.WatchFilter,

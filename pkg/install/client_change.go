@@ -19,8 +19,8 @@ const (
 	statusUnprocessable = 422
 )
 
-// suits is why a verb does not suit a cluster's state, and what does.
-type suits struct {
+// verbRefusal is why a verb does not suit a cluster's state, and what does.
+type verbRefusal struct {
 	why  string
 	next model.Advice
 }
@@ -28,12 +28,12 @@ type suits struct {
 // outOfTurn makes what a service says to a verb that comes at the wrong time, 409, into the
 // state that the cluster is in and what suits it, by the kinds of states. Errors of other
 // kinds stay as they are.
-func (f *Found) outOfTurn(err error, op string, before, during, stopped, after suits) error {
+func (f *Found) outOfTurn(err error, op string, before, during, stopped, after verbRefusal) error {
 	refused, is := errors.AsType[*model.Fault](err)
 	if !is || refused.Status != statusConflict {
 		return err
 	}
-	var by suits
+	var by verbRefusal
 	switch state := statuses.Cluster(f.Ref.Status); {
 	case state.BeforeInstall():
 		by = before
@@ -74,10 +74,10 @@ func (client *Client) AfterCancel(ctx context.Context, found *Found) (next model
 
 func (f *Found) cancelRefused(err error) error {
 	return f.outOfTurn(err, "cancel the install of",
-		suits{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
-		suits{},
-		suits{"the install has ended, so there is nothing to cancel", model.Command("reset cluster", f.Ref.Name)},
-		suits{"the install is done, so there is nothing to cancel", model.Command("download kubeconfig", f.Ref.Name)})
+		verbRefusal{"its install has not begun, so there is nothing to cancel", f.goOnOrGiveUp()},
+		verbRefusal{},
+		verbRefusal{"the install has ended, so there is nothing to cancel", model.Command("reset cluster", f.Ref.Name)},
+		verbRefusal{"the install is done, so there is nothing to cancel", model.Command("download kubeconfig", f.Ref.Name)})
 }
 
 // Reset takes a failed or cancelled install back to its beginning. If there is no such install, the error says why, and
@@ -88,10 +88,10 @@ func (client *Client) Reset(ctx context.Context, found *Found) error {
 
 func (f *Found) resetRefused(err error) error {
 	return f.outOfTurn(err, "reset the install of",
-		suits{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
-		suits{"the install runs", model.Command("cancel cluster", f.Ref.Name)},
-		suits{},
-		suits{"an installed cluster cannot be reset", model.Command("describe cluster", f.Ref.Name)})
+		verbRefusal{"its install has not begun, so there is nothing to reset", f.goOnOrGiveUp()},
+		verbRefusal{"the install runs", model.Command("cancel cluster", f.Ref.Name)},
+		verbRefusal{},
+		verbRefusal{"an installed cluster cannot be reset", model.Command("describe cluster", f.Ref.Name)})
 }
 
 // FindToDelete is Inspect for a cluster that is to be deleted. On a hub it also finds a cluster with a deletion that
@@ -134,8 +134,8 @@ func (client *Client) Delete(ctx context.Context, found *Found, options DeleteOp
 }
 
 func (f *Found) deleteRefused(err error) error {
-	keeps := suits{"the service keeps a cluster while it is being installed", model.Command("cancel cluster", f.Ref.Name)}
-	return f.outOfTurn(err, "delete cluster", suits{}, keeps, suits{}, suits{})
+	keeps := verbRefusal{"the service keeps a cluster while it is being installed", model.Command("cancel cluster", f.Ref.Name)}
+	return f.outOfTurn(err, "delete cluster", verbRefusal{}, keeps, verbRefusal{}, verbRefusal{})
 }
 
 // RemoveInfraEnv is DeleteInfraEnv that names the hosts for which the service keeps it.
@@ -154,7 +154,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, op
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", names.Counted(len(hosts), "host"), strings.Join(shown, ", ")),
+		Err:  fmt.Errorf("it still has %s: %s", names.CountText(len(hosts), "host"), strings.Join(shown, ", ")),
 		Next: model.Advice(strings.Join(commands, "; ")),
 	}
 }

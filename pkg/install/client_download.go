@@ -65,10 +65,10 @@ func (f *Found) notMadeYet(err error, file string) error {
 		during += ", or take the one without the ingress certificate: " + model.Command("download kubeconfig", f.Ref.Name, "--no-ingress")
 	}
 	return f.outOfTurn(err, "download "+file+" of",
-		suits{"the install, which makes it, has not begun", wait},
-		suits{"the install has not made it yet", during},
-		suits{"the install ended before it was made", model.Command("why", f.Ref.Name)},
-		suits{})
+		verbRefusal{"the install, which makes it, has not begun", wait},
+		verbRefusal{"the install has not made it yet", during},
+		verbRefusal{"the install ended before it was made", model.Command("why", f.Ref.Name)},
+		verbRefusal{})
 }
 
 // IgnitionOf is the Ignition that a host boots with.

@@ -159,7 +159,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 			r.looked = r.clock.Now()
 		}
 		if err != nil {
-			return r.latest, r.left(ctx, err)
+			return r.latest, r.stopError(ctx, err)
 		}
 		if r.until != nil && observed.Cluster != nil {
 			observed = taken(observed)
@@ -168,7 +168,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 		look := r.turns.Decide(r.desired, observed)
 		if look.missing && look.Plan.Fault == nil { // nothing is reported, and everything asked for anew
 			if err := r.clock.Sleep(ctx, soonest); err != nil {
-				return r.latest, r.left(ctx, err)
+				return r.latest, r.stopError(ctx, err)
 			}
 			continue
 		}
@@ -198,7 +198,7 @@ func (r *run) steps(ctx context.Context, first *model.Observed, detach bool) (Re
 			first, err = r.glance(ctx, observed)
 		}
 		if err != nil {
-			return r.latest, r.left(ctx, err)
+			return r.latest, r.stopError(ctx, err)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (r *run) observePatiently(ctx context.Context) (*model.Observed, error) {
 	began, first := r.clock.Now(), r.turns.Last().Observed == nil
 	var wrongSince time.Time // the first of the answers in a row that are not the service's
 	for wait, attempts := soonest, 1; ; wait, attempts = min(2*wait, seldom), attempts+1 {
-		seen := clock.Working(r.clock) // an observation is one moment: a fast clock waits for it
+		seen := clock.Freeze(r.clock) // an observation is one moment: a fast clock waits for it
 		observed, err := r.turns.Observe(ctx, r.desired)
 		seen()
 		if err == nil && observed.Stale != "" {

@@ -110,8 +110,8 @@ type Interrupt struct {
 
 func (i *Interrupt) Error() string { return "stopped by signal: " + i.Signal }
 
-// left is the error of a run that could not look or wait: because it was stopped, or because of err.
-func (r *run) left(ctx context.Context, err error) error {
+// stopError is the error of a run that could not look or wait: because it was stopped, or because of err.
+func (r *run) stopError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil {
 		return err
@@ -209,7 +209,7 @@ func (r *run) stillThere(plan model.Plan) {
 			for _, w := range plan.Waits {
 				waits = append(waits, w.For)
 			}
-			return "waiting for " + names.Few(waits)
+			return "waiting for " + names.ListText(waits)
 		}
 		return plan.Message
 	})

@@ -89,7 +89,7 @@ func (a *App) BadFlag(command *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var malformed *pflag.InvalidSyntaxError
 	switch {
-	case errors.As(err, &unknown) && OnlyHolds(command) && (command.HasParent() || len(a.wordsAfter(command)) > 0):
+	case errors.As(err, &unknown) && IsGroup(command) && (command.HasParent() || len(a.wordsAfter(command)) > 0):
 		return UnknownSubcommand(command, a.wordsAfter(command)) // the flag belongs to that command
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
 		return Usagef("unknown flag -%s", unknown.GetSpecifiedName())
@@ -278,8 +278,8 @@ func VerbOf(command *cobra.Command) string {
 // RunsItself marks a command that holds others and does something by itself, too.
 const RunsItself = "runs"
 
-// OnlyHolds reports whether a command does nothing by itself, and holds others.
-func OnlyHolds(command *cobra.Command) bool {
+// IsGroup reports whether a command does nothing by itself, and holds others.
+func IsGroup(command *cobra.Command) bool {
 	return command.HasAvailableSubCommands() && command.Annotations[RunsItself] == ""
 }
 

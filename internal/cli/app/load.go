@@ -151,11 +151,11 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 			Next: model.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", names.Counted(len(losses), "value"), file,
+		a.Say("%s of %s left behind, as --accept-loss says: %s", names.CountText(len(losses), "value"), file,
 			strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.reportedLosses, file): // which is read again with each look
 		a.reportedLosses = append(a.reportedLosses, file)
-		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", names.Counted(len(losses), "value"), file, names.Quoted(file))
+		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", names.CountText(len(losses), "value"), file, names.Quoted(file))
 	}
 	return source.Cluster, nil
 }
@@ -166,7 +166,7 @@ type lossError struct{ losses []convert.Loss }
 func (e lossError) MultiLine() {}
 
 func (e lossError) Error() string {
-	return names.Counted(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(LossText(e.losses), "\n")
+	return names.CountText(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(LossText(e.losses), "\n")
 }
 
 // LossText is losses for a person to read.

@@ -144,7 +144,7 @@ func (o *Approval) Into(options *model.Options) error {
 func CheckAllowed(options *model.Options, named []string) error {
 	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
 		if !slices.Contains(named, name) {
-			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, names.Few(named))
+			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, names.ListText(named))
 		}
 	}
 	return nil

@@ -189,8 +189,8 @@ func Facts(text *strings.Builder, indent string, list [][2]string) {
 	}
 }
 
-// When is a time for the table: how long ago on a terminal.
-func (a *App) When(at *time.Time) string {
+// FormatTime is a time for the table: how long ago on a terminal.
+func (a *App) FormatTime(at *time.Time) string {
 	if at == nil {
 		return ""
 	}
@@ -214,7 +214,7 @@ func (a *App) HostTable(items []document.Host, several bool, clusters map[string
 			cluster = name
 		}
 		return []string{
-			h.Name, role, string(h.State), StageText(h), PercentText(h.Percent), a.When(h.Since), cluster, h.InfraEnvID,
+			h.Name, role, string(h.State), StageText(h), PercentText(h.Percent), a.FormatTime(h.Since), cluster, h.InfraEnvID,
 			strings.Join(h.Addresses, ","), strings.Join(h.MACs, ","), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		}
 	})}

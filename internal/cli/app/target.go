@@ -122,9 +122,9 @@ func HostDocuments(seen *install.Found) []document.Host {
 	return items
 }
 
-// Meant is the cluster that the target names, read from its file where it has one: a file of kind Nodes names the
+// ResolveTarget is the cluster that the target names, read from its file where it has one: a file of kind Nodes names the
 // cluster that it adds hosts to.
-func (a *App) Meant(ctx context.Context, t Target) (install.Target, error) {
+func (a *App) ResolveTarget(ctx context.Context, t Target) (install.Target, error) {
 	if t.File == "" {
 		return install.Target{Name: t.Name}, nil
 	}
@@ -150,7 +150,7 @@ func (a *App) ObserveCluster(ctx context.Context, service *install.Client, t Tar
 }
 
 func findMeant[T any](ctx context.Context, a *App, t Target, find func(context.Context, install.Target) (T, error)) (found T, err error) {
-	meant, err := a.Meant(ctx, t)
+	meant, err := a.ResolveTarget(ctx, t)
 	if err != nil {
 		return found, err
 	}
@@ -241,11 +241,11 @@ func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target
 	case len(same) == 1:
 		return same[0], nil
 	case len(same) > 1:
-		fault.Err, fault.Next = fmt.Errorf("%w: %s", ErrSeveralMachines, names.Few(ids)), "use the id, NAMESPACE/NAME"
+		fault.Err, fault.Next = fmt.Errorf("%w: %s", ErrSeveralMachines, names.ListText(ids)), "use the id, NAMESPACE/NAME"
 	case len(others) == 0:
 		fault.Err = errors.New("there are no Machines at all")
 	default:
-		fault.Err = fmt.Errorf("there is none of that name; there are %s", names.Few(others))
+		fault.Err = fmt.Errorf("there is none of that name; there are %s", names.ListText(others))
 	}
 	return machines.Machine{}, fault
 }

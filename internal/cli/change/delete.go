@@ -60,7 +60,7 @@ func (o *changeOptions) deleteCluster(ctx context.Context) error {
 		return err
 	}
 	// Only an observation says which InfraEnvs are the cluster's own.
-	meant, err := o.Meant(ctx, o.Target)
+	meant, err := o.ResolveTarget(ctx, o.Target)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []strin
 			continue
 		}
 		stay = append(stay, fmt.Sprintf("InfraEnv %s stays, with %s in its pool. Those of the cluster can be bound again once they boot its discovery image.",
-			env.Name, names.Counted(pool, "host")))
+			env.Name, names.CountText(pool, "host")))
 	}
 	return gone, stay
 }

@@ -160,7 +160,7 @@ func planText(desired *model.Desired, plan model.Plan, then []model.Step, wide b
 	says := plan.Message
 	switch verdict := string(plan.Verdict); {
 	case len(plan.Actions) > 0:
-		says = names.Counted(len(plan.Actions), "change") + " to make"
+		says = names.CountText(len(plan.Actions), "change") + " to make"
 	case says == "":
 		says = verdict
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word

@@ -61,7 +61,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	if !found || err != nil || n < 1 {
 		return until, "", app.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
-	hosts := names.Counted(n, "host")
+	hosts := names.CountText(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true},
 		"to have " + hosts, nil
 }

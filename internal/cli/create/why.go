@@ -75,7 +75,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := o.Meant(ctx, o.OfHost())
+	in, err := o.ResolveTarget(ctx, o.OfHost())
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
 	escape.Fprintf(&text, "%s is %s: ", whatOf(doc), doc.State)
 	switch {
 	case len(plan.Blockers) > 0:
-		escape.Fprintf(&text, "%s in the way.\n", names.Counted(len(plan.Blockers), "thing"))
+		escape.Fprintf(&text, "%s in the way.\n", names.CountText(len(plan.Blockers), "thing"))
 	case len(plan.Waits) > 0:
 		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(plan.Waits[0].For, "."))
 	default:

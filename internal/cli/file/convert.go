@@ -219,7 +219,7 @@ func (o *convertOptions) report(account []reported) error {
 		}
 	}
 	if len(lost) > 0 {
-		o.Say("%s left behind:\n%s", names.Counted(len(lost), "value"), escape.Text(strings.TrimSuffix(app.LossText(lost), "\n")))
+		o.Say("%s left behind:\n%s", names.CountText(len(lost), "value"), escape.Text(strings.TrimSuffix(app.LossText(lost), "\n")))
 	}
 	if o.Report == "" {
 		return nil

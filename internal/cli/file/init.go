@@ -195,7 +195,7 @@ func (o *initOptions) complete(ctx context.Context) error {
 		}
 	}
 	if len(missing) > 0 {
-		return app.Usagef("init needs %s; without any of these flags, it asks at a terminal", names.Few(missing))
+		return app.Usagef("init needs %s; without any of these flags, it asks at a terminal", names.ListText(missing))
 	}
 	return nil
 }
@@ -220,8 +220,8 @@ func (o *initOptions) check() error {
 	case failed != nil:
 		return app.Usagef("--first-address %q is not an IP address", o.FirstAddress)
 	case len(o.BMCs) != 0 && len(o.BMCs) != machines:
-		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.Counted(len(o.BMCs), "time"),
-			names.Counted(machines, "machine"))
+		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", names.CountText(len(o.BMCs), "time"),
+			names.CountText(machines, "machine"))
 	case len(o.BMCs) > 0 && o.BMCCredentials == "":
 		return app.Usagef("--bmc goes with --bmc-credentials FILE, which holds user:password")
 	case len(o.BMCs) == 0 && o.BMCCredentials != "":

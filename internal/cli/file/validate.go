@@ -91,7 +91,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 		doc.Problems = document.Each(problems.List, func(p spec.Problem) problem { return problem(p) })
 	}
 	printed := o.Print(printer.Result{Data: doc, Names: found, Text: func() string {
-		hosts := names.Counted(len(cluster.Spec.Hosts), "host")
+		hosts := names.CountText(len(cluster.Spec.Hosts), "host")
 		if cluster.Existing() != "" {
 			return fmt.Sprintf("%s is valid: %s for cluster %s\n", o.File, hosts, doc.Cluster)
 		}
@@ -102,7 +102,7 @@ func (o *validateOptions) run(ctx context.Context) error {
 		return printed
 	case err != nil:
 		return &model.Fault{Code: model.CodeInput, Op: "validate", On: o.File,
-			Err: fmt.Errorf("%s found", names.Counted(len(doc.Problems), "problem"))}
+			Err: fmt.Errorf("%s found", names.CountText(len(doc.Problems), "problem"))}
 	}
 	return nil
 }

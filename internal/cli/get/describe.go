@@ -69,8 +69,8 @@ func clusterText(a *app.App, doc document.Cluster) string {
 	app.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID},
 		{"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
-		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", app.PercentText(doc.Percent)}, {"Created", a.When(doc.Created)},
-		{"Install begun", a.When(doc.Started)}, {"Install ended", a.When(doc.Completed)},
+		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", app.PercentText(doc.Percent)}, {"Created", a.FormatTime(doc.Created)},
+		{"Install begun", a.FormatTime(doc.Started)}, {"Install ended", a.FormatTime(doc.Completed)},
 	})
 	app.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
 		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
@@ -135,9 +135,9 @@ func hostText(a *app.App, doc document.Host, written bool) string {
 	app.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"ID", doc.ID}, {"Role", app.RoleText(doc)}, {"State", fmt.Sprintf("%s (%s)", doc.State, doc.Status)},
 		{"Info", doc.StatusInfo},
-		{"Stage", app.StageText(doc)}, {"Done", app.PercentText(doc.Percent)}, {"Since", a.When(doc.Since)},
-		{"Last heard of", a.When(doc.CheckedIn)},
-		{"Registered", a.When(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
+		{"Stage", app.StageText(doc)}, {"Done", app.PercentText(doc.Percent)}, {"Since", a.FormatTime(doc.Since)},
+		{"Last heard of", a.FormatTime(doc.CheckedIn)},
+		{"Registered", a.FormatTime(doc.Registered)}, {"Cluster", doc.ClusterID}, {"InfraEnv", doc.InfraEnvID},
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC},
 		{"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
 	})

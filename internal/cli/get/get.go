@@ -96,7 +96,7 @@ func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
 			ours = "yes"
 		}
 		return []string{
-			c.Name, c.BaseDomain, string(c.State), app.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.When(c.Created), c.ID, ours,
+			c.Name, c.BaseDomain, string(c.State), app.PercentText(c.Percent), strconv.Itoa(c.Hosts), c.Version, o.FormatTime(c.Created), c.ID, ours,
 			c.Status, c.StatusInfo,
 		}
 	})}
@@ -255,7 +255,8 @@ func (o *getOptions) infraEnvTable(items []document.InfraEnv) printer.Table {
 		{Name: "CLUSTER", Cut: true}, {Name: "ID", Wide: !everywhere, Cut: true},
 	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
 		return []string{
-			e.Name, e.Arch, string(e.Image), e.ImageType, o.When(e.ImageCreated), o.When(e.ImageExpires), cmp.Or(o.named[e.ClusterID], e.ClusterID),
+			e.Name, e.Arch, string(e.Image), e.ImageType, o.FormatTime(e.ImageCreated), o.FormatTime(e.ImageExpires),
+			cmp.Or(o.named[e.ClusterID], e.ClusterID),
 			e.ID,
 		}
 	})}

@@ -61,7 +61,7 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 	}
 	if len(of) == 0 && len(all) > 0 {
 		return nil, app.NotFound("list Machines of", o.Name,
-			fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.Few(clusters)), "{get machines}")
+			fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.ListText(clusters)), "{get machines}")
 	}
 	return document.Each(of, document.OfMachine), nil
 }
@@ -88,7 +88,7 @@ func (o *getOptions) machineTable(items []document.Machine) printer.Table {
 	rows := document.Each(items, func(m document.Machine) []string {
 		return []string{
 			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node,
-			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.When(m.Created),
+			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.FormatTime(m.Created),
 		}
 	})
 	for i := range rows {

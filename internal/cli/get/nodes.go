@@ -114,7 +114,8 @@ func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 		if n.Metal != "" {
 			metal += " (" + n.Metal + ")"
 		}
-		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.When(n.Created), n.Machine, metal,
+		return []string{n.Name, n.Role, host, nodeText(n), n.Config, requestsText(n.Requests), n.Version, o.FormatTime(n.Created), n.Machine,
+			metal,
 			n.HostID, n.WaitsFor}
 	})}
 }

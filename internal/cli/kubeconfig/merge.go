@@ -107,7 +107,7 @@ func (o *mergeOptions) merge(ctx context.Context) error {
 
 // source is the access to merge: that of --from, else what lies on disk, else the service's.
 func (o *mergeOptions) source(ctx context.Context) (access, error) {
-	meant, err := o.Meant(ctx, o.Target)
+	meant, err := o.ResolveTarget(ctx, o.Target)
 	if err != nil {
 		return access{}, err
 	}
@@ -173,7 +173,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 // tell prints, beside the result, what the user should know.
 func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before, now string) {
 	if len(merged.Others) > 0 {
-		o.Warn("what was replaced is also used by %s", names.Few(merged.Others))
+		o.Warn("what was replaced is also used by %s", names.ListText(merged.Others))
 	}
 	if o.As == "" && merged.Name != found.name {
 		o.Say("The name %s is used for another entry there.", found.name)

@@ -41,7 +41,7 @@ func newRefresh(a *app.App) *cobra.Command {
 }
 
 func (o *refreshOptions) refresh(ctx context.Context) error {
-	meant, err := o.Meant(ctx, o.Target)
+	meant, err := o.ResolveTarget(ctx, o.Target)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func ending(now, at time.Time) string {
 	case at.IsZero():
 		return "has no end that can be read"
 	case at.Before(now):
-		return fmt.Sprintf("ended on %s, %s ago", date(at), names.Counted(days, "day"))
+		return fmt.Sprintf("ended on %s, %s ago", date(at), names.CountText(days, "day"))
 	}
-	return fmt.Sprintf("ends on %s, in %s", date(at), names.Counted(days, "day"))
+	return fmt.Sprintf("ends on %s, in %s", date(at), names.CountText(days, "day"))
 }

@@ -141,7 +141,7 @@ func (o *options) kept(meant install.Target) (access, error) {
 			return access{}, app.FileFault("look for kubeconfigs in", o.Dir, err)
 		}
 		if len(all) > 1 {
-			return access{}, app.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.Few(all))
+			return access{}, app.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.ListText(all))
 		}
 		if len(all) == 0 {
 			return access{}, fs.ErrNotExist
@@ -250,7 +250,7 @@ func onlyCluster(ctx context.Context, service *install.Client) (install.Target, 
 	}
 	why := "the service has none"
 	if len(clusters) > 1 {
-		why = "the service has several: " + names.Few(document.Each(clusters, func(c model.Cluster) string { return c.Name }))
+		why = "the service has several: " + names.ListText(document.Each(clusters, func(c model.Cluster) string { return c.Name }))
 	}
 	return install.Target{}, app.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
 }

@@ -45,7 +45,7 @@ func Of(command *cobra.Command) *Page {
 	}
 	switch {
 	case page.Topic:
-	case app.OnlyHolds(command):
+	case app.IsGroup(command):
 		page.Synopsis = page.Path + " COMMAND"
 	default:
 		page.Synopsis = command.UseLine()

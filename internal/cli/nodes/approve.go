@@ -119,7 +119,7 @@ func (o *approveOptions) find(ctx context.Context) (*install.Client, *install.Fo
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := o.Meant(ctx, o.OfHost())
+	in, err := o.ResolveTarget(ctx, o.OfHost())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -249,7 +249,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message),
 				model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
 		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
-			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.Few(o.nodes),
+			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.ListText(o.nodes),
 				cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
 		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
 			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
@@ -262,7 +262,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 }
 
 func (o *approveOptions) refusal(on string, why error, next model.Advice) error {
-	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.Few(o.nodes)), Permanent: true, Err: why, Next: next}
+	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.ListText(o.nodes)), Permanent: true, Err: why, Next: next}
 }
 
 // person asks a person whether a request is approved, once.
@@ -284,7 +284,7 @@ func (o *approveOptions) report(done, left []document.Request) error {
 	err := o.Print(printer.Result{Data: all, Names: approved, Text: func() string {
 		var text strings.Builder
 		if len(all) == 0 {
-			escape.Fprintf(&text, "no request of %s is pending\n", names.Few(o.nodes))
+			escape.Fprintf(&text, "no request of %s is pending\n", names.ListText(o.nodes))
 		}
 		for _, r := range done {
 			escape.Fprintf(&text, "approved %s of %s, for a %s certificate\n", r.Name, r.Host, r.Kind)

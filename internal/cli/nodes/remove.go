@@ -146,7 +146,7 @@ func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 	o.Agree(desired, plan)
 	o.Say("%s", escape.Text(strings.TrimSuffix(app.RemovalText(desired, o.Hinted(plan)), "\n")))
 	nodes := document.Each(plan.Removals, func(r model.NodeRemoval) string { return r.Node })
-	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", names.Few(nodes), desired.FullName()))
+	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", names.ListText(nodes), desired.FullName()))
 }
 
 // show prints what would be done.

@@ -113,9 +113,9 @@ func (c *scaled) Now() time.Time {
 	return c.virtual
 }
 
-// Working says that something is being done which takes next to no time on a clock,
+// Freeze says that something is being done which takes next to no time on a clock,
 // however long the machine needs for it, until done is called.
-func Working(c interface{ Now() time.Time }) (done func()) {
+func Freeze(c interface{ Now() time.Time }) (done func()) {
 	s, isScaled := c.(*scaled)
 	if !isScaled || !s.isFast() {
 		return func() {}

@@ -43,7 +43,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clock.Scaled(300)
 		began := c.Now()
-		done := clock.Working(c)
+		done := clock.Freeze(c)
 		must.Do(t, c.Sleep(t.Context(), time.Minute))
 		slow := c.Now()
 		for range 100 { // the clock is read all the time
@@ -66,7 +66,7 @@ func TestScaledWaitsForWork(t *testing.T) {
 	for name, c := range map[string]clock.Clock{"real": clock.Real(), "slow": clock.Scaled(0.5)} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			defer clock.Working(c)()
+			defer clock.Freeze(c)()
 			if err := c.Sleep(t.Context(), time.Minute); err != nil || time.Since(began) > 2*time.Minute {
 				t.Errorf("%s: a minute takes %s (%v)", name, time.Since(began), err)
 			}
@@ -88,7 +88,7 @@ func TestSlowDown(t *testing.T) {
 		if err := c.Sleep(t.Context(), time.Minute); err != nil { // a second
 			t.Fatal(err)
 		}
-		defer clock.Working(c)()
+		defer clock.Freeze(c)()
 		clock.SlowDown(c)
 		if passed := c.Now().Sub(began).Round(time.Second); passed != time.Minute {
 			t.Errorf("it shows %s after a minute", passed)

@@ -21,25 +21,25 @@ func InstallTable() Table {
 	ignored := []Path{annotation(hubapi.AnnotationIgnoredClusterValidations), annotation(hubapi.AnnotationIgnoredHostValidations)}
 	pools := []Path{inSpec("controlPlane"), inSpec("compute"), inSpec("arbiter")}
 	return Table{
-		field(model.SettingControlPlane, plain[int](), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
-		field(model.SettingWorkers, plain[int](), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
-		field(model.SettingArbiters, orAbsent(plain[int]()), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
+		field(model.SettingControlPlane, jsonForm[int](), inSpec("provisionRequirements", "controlPlaneAgents")...).with(userManaged),
+		field(model.SettingWorkers, jsonForm[int](), inSpec("provisionRequirements", "workerAgents")...).meaning(0),
+		field(model.SettingArbiters, orAbsent(jsonForm[int]()), inSpec("provisionRequirements", "arbiterAgents")...).meaning(0),
 		field(model.SettingSSHKeys, text[string](), inSpec("sshPublicKey")...),
 		field(model.SettingNetworkType, text[string](), inSpec("networking", "networkType")...),
 		field(model.SettingMachineNetworks, under("cidr"), inSpec("networking", "machineNetwork")...).meaning([]string{}),
-		field(model.SettingClusterNetworks, plain[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
+		field(model.SettingClusterNetworks, jsonForm[[]spec.ClusterNetwork](), inSpec("networking", "clusterNetwork")...).meaning([]string{}),
 		field(model.SettingServiceNetworks, texts(), inSpec("networking", "serviceNetwork")...).meaning([]string{}),
 		addresses(model.SettingAPIVIPs, "apiVIPs", "apiVIP"),
 		addresses(model.SettingIngressVIPs, "ingressVIPs", "ingressVIP"),
 		field(model.SettingLoadBalancer, balancer(), inSpec("loadBalancer",
 			"type")...).owning(inSpec("loadBalancer")).meaning(spec.ClusterManaged),
-		field(model.SettingUserManaged, plain[bool](), userManaged...).orElse(field(model.SettingUserManaged, plain[bool](), "status",
+		field(model.SettingUserManaged, jsonForm[bool](), userManaged...).orElse(field(model.SettingUserManaged, jsonForm[bool](), "status",
 			"userManagedNetworking")),
 		row(model.SettingPlatform, []Path{inSpec("platformType"), inSpec("external")}, writePlatform, readPlatform).with(userManaged),
 		field(model.SettingProxy, proxies(), inSpec("proxy")...).meaning(spec.Proxy{}),
 		field(model.SettingNTP, texts(), inSpec("ntpSources")...),
 		row(model.SettingHyperthreading, pools, writePools, readPools).meaning(spec.RoleSet{spec.AllRoles}),
-		field(model.SettingSchedulableControlPlane, plain[bool](), inSpec("mastersSchedulable")...).meaning(false),
+		field(model.SettingSchedulableControlPlane, jsonForm[bool](), inSpec("mastersSchedulable")...).meaning(false),
 		field(model.SettingDiskEncryption, encryption(), inSpec("diskEncryption")...),
 		row(model.SettingIgnitionEndpoint, []Path{inSpec("ignitionEndpoint")}, writeEndpoint, readEndpoint),
 		field(model.SettingInstallConfigOverrides, text[string](), annotation(hubapi.AnnotationInstallConfigOverrides)...).with(mirrors),
@@ -300,7 +300,7 @@ func encryption() form[spec.DiskEncryption] {
 			fields, err := as[Fields](content)
 			out := spec.DiskEncryption{
 				On:   setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)),
-				Mode: cmp.Or(setting.Word[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
+				Mode: cmp.Or(setting.CanonicalWord[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
 			}
 			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
 				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}

@@ -33,7 +33,7 @@ func InfraEnvTable() Table {
 		field(model.SettingDiscoveryIgnition, text[string](), inSpec("ignitionConfigOverride")...).with(mirrors),
 		field(model.SettingImageType, imageType(), inSpec("imageType")...),
 		field(model.SettingKernelArguments, kernelArguments(), inSpec("kernelArguments")...).meaning([]string{}),
-		field(model.SettingNetworkDelay, orAbsent(plain[int]()), inSpec("networkDiscoveryDelaySeconds")...),
+		field(model.SettingNetworkDelay, orAbsent(jsonForm[int]()), inSpec("networkDiscoveryDelaySeconds")...),
 		field(model.SettingOSVersion, text[string](), inSpec("osImageVersion")...),
 		row(model.SettingAgentLabels, []Path{inSpec("agentLabels")}, writeAgentLabels, readAgentLabels).meaning(map[string]string{}),
 		row(model.SettingNodeLabels, nil, writeNodeLabels, readNodeLabels).meaning(map[string]string{}),
@@ -80,7 +80,7 @@ func (h *Maker) InfraEnv(plan model.InfraEnvPlan) *unstructured.Unstructured {
 func architecture() form[string] {
 	return form[string]{write: text[string]().write, read: func(content any) (string, error) {
 		value, err := as[string](content)
-		return string(setting.Word[spec.Arch](strings.ToLower(value))), err
+		return string(setting.CanonicalWord[spec.Arch](strings.ToLower(value))), err
 	}}
 }
 
@@ -89,7 +89,7 @@ func imageType() form[string] {
 		write: func(v string) any { return v + "-iso" },
 		read: func(content any) (string, error) {
 			value, err := as[string](content)
-			return string(setting.Word[spec.ImageType](value)), err
+			return string(setting.CanonicalWord[spec.ImageType](value)), err
 		},
 	}
 }

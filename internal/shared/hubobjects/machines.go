@@ -36,16 +36,17 @@ func SecretsOf(c *spec.Cluster, host *spec.Host, namespace string) HostSecrets {
 // written as such.
 func AgentTable(secrets HostSecrets) Table {
 	return Table{
-		field(model.SettingApproved, plain[bool](), inSpec("approved")...).meaning(false),
+		field(model.SettingApproved, jsonForm[bool](), inSpec("approved")...).meaning(false),
 		field(model.SettingRole, role(), inSpec("role")...).meaning(statuses.Role("")),
-		field(model.SettingHostname, plain[string](), inSpec("hostname")...),
-		field(model.SettingDisk, plain[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, plain[string](), "status",
+		field(model.SettingHostname, jsonForm[string](), inSpec("hostname")...),
+		field(model.SettingDisk, jsonForm[string](), inSpec("installation_disk_id")...).orElse(field(model.SettingDisk, jsonForm[string](),
+			"status",
 			"installation_disk_id")),
-		field(model.SettingPool, plain[string](), inSpec("machineConfigPool")...),
+		field(model.SettingPool, jsonForm[string](), inSpec("machineConfigPool")...),
 		field(model.SettingInstallerArgs, inJSON[[]string]("a JSON list of texts"), inSpec("installerArgs")...),
-		field(model.SettingIgnition, plain[string](), inSpec("ignitionConfigOverrides")...),
-		field(model.SettingLabels, plain[map[string]string](), inSpec("nodeLabels")...),
-		field(model.SettingEndpointHeaders, plain[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
+		field(model.SettingIgnition, jsonForm[string](), inSpec("ignitionConfigOverrides")...),
+		field(model.SettingLabels, jsonForm[map[string]string](), inSpec("nodeLabels")...),
+		field(model.SettingEndpointHeaders, jsonForm[map[string]string](), inSpec("ignitionEndpointHTTPHeaders")...),
 		row(model.SettingEndpointToken, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
 		}, func(object Fields) (string, bool, error) {
@@ -62,10 +63,10 @@ func AgentTable(secrets HostSecrets) Table {
 func MachineTable(secrets HostSecrets) Table {
 	return Table{
 		field(model.SettingRole, role(), annotation(hubapi.AnnotationBMACRole)...),
-		field(model.SettingHostname, plain[string](), annotation(hubapi.AnnotationBMACHostname)...),
-		field(model.SettingPool, plain[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
+		field(model.SettingHostname, jsonForm[string](), annotation(hubapi.AnnotationBMACHostname)...),
+		field(model.SettingPool, jsonForm[string](), annotation(hubapi.AnnotationBMACMachineConfigPool)...),
 		field(model.SettingInstallerArgs, inJSON[[]string]("a JSON list of texts"), annotation(hubapi.AnnotationBMACInstallerArgs)...),
-		field(model.SettingIgnition, plain[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
+		field(model.SettingIgnition, jsonForm[string](), annotation(hubapi.AnnotationBMACIgnitionOverrides)...),
 		row(model.SettingLabels, nil, func(object Fields, labels map[string]string) error {
 			notes := map[string]string{}
 			for key, value := range labels {
@@ -184,7 +185,7 @@ func (h *Maker) HintFields(host *spec.Host) Fields {
 }
 
 func hintFields(hints spec.DiskHints) Fields {
-	out, _ := plain[spec.DiskHints]().write(hints).(Fields)
+	out, _ := jsonForm[spec.DiskHints]().write(hints).(Fields)
 	return out
 }
 

@@ -44,9 +44,9 @@ func (t Table) Write(object Fields, settings model.Settings) error {
 	return nil
 }
 
-// Said are the settings that an object names. Fields that cannot be read are left out,
+// ReadSettings are the settings that an object names. Fields that cannot be read are left out,
 // and are the error.
-func (t Table) Said(object Fields) (model.Settings, error) {
+func (t Table) ReadSettings(object Fields) (model.Settings, error) {
 	out, unreadable := t.said(object)
 	var all []error
 	for _, row := range t {
@@ -243,8 +243,8 @@ func setAll(object, fields Fields) error {
 	return nil
 }
 
-// plain is a value that stands in a field as it is in JSON.
-func plain[T any]() form[T] {
+// jsonForm is a value that stands in a field as it is in JSON.
+func jsonForm[T any]() form[T] {
 	return form[T]{
 		write: func(v T) any {
 			var content any
@@ -274,7 +274,7 @@ func orAbsent[T comparable](f form[T]) form[T] {
 	return f
 }
 
-func text[T ~string]() form[T] { return orAbsent(plain[T]()) }
+func text[T ~string]() form[T] { return orAbsent(jsonForm[T]()) }
 
 func texts() form[[]string] {
 	return form[[]string]{write: func(v []string) any { return AnyList(v) }, read: readTexts}

@@ -64,7 +64,7 @@ func TestTablesReadWhatTheyWrite(t *testing.T) {
 			if err := table.Write(object, model.Settings{row.Setting: want}); err != nil {
 				t.Fatalf("%s: %s: %v", kind, row.Setting, err)
 			}
-			have, err := table.Said(object)
+			have, err := table.ReadSettings(object)
 			switch hidden := row.Setting == model.SettingFencing; {
 			case err != nil:
 				t.Errorf("%s: %s: %v", kind, row.Setting, err)
@@ -125,7 +125,7 @@ func TestUnreadableFields(t *testing.T) {
 		`spec.networking.machineNetwork has to be a []interface {}, and is a string`:                    {"networking": Fields{"machineNetwork": "10.0.0.0/8"}},
 	} {
 		object["sshPublicKey"] = "ssh-ed25519 A"
-		have, err := InstallTable().Said(Fields{"spec": object})
+		have, err := InstallTable().ReadSettings(Fields{"spec": object})
 		if err == nil || err.Error() != text {
 			t.Errorf("%v, want %s", err, text)
 		}

@@ -66,9 +66,9 @@ func (c *Config) meant() (string, error) {
 	case current == "" && len(contexts) == 1:
 		return contexts[0], nil
 	case current == "":
-		return "", fmt.Errorf("it has no current context; it has %s", names.Few(contexts))
+		return "", fmt.Errorf("it has no current context; it has %s", names.ListText(contexts))
 	case c.api.Contexts[current] == nil:
-		return "", fmt.Errorf("its current context is %q; it has %s", current, names.Few(contexts))
+		return "", fmt.Errorf("its current context is %q; it has %s", current, names.ListText(contexts))
 	default:
 		return current, nil
 	}

@@ -21,17 +21,17 @@ type Taken struct {
 
 func (t *Taken) Error() string { return t.Why }
 
-// standing is what a name is in a kubeconfig, from the point of view of one cluster.
-type standing int
+// nameState is what a name is in a kubeconfig, from the point of view of one cluster.
+type nameState int
 
 const (
-	free  standing = iota // there is nothing of the name
-	ours                  // what there is, is the cluster's
-	taken                 // something is not
+	free  nameState = iota // there is nothing of the name
+	ours                   // what there is, is the cluster's
+	taken                  // something is not
 )
 
 // judge says whose a name is. The context, the cluster and the user of it go together.
-func (c *Config) judge(name string, a Access) (standing, *Taken) {
+func (c *Config) judge(name string, a Access) (nameState, *Taken) {
 	cluster, user, context := c.api.Clusters[name], c.api.AuthInfos[name], c.api.Contexts[name]
 	if cluster == nil && user == nil && context == nil {
 		return free, nil

@@ -116,7 +116,7 @@ func (c *Config) Use(name string) ([]byte, error) {
 }
 
 // choose finds the name to merge under, and what stands there now.
-func (c *Config) choose(others []*Config, a Access, wish Wish) (string, standing, error) {
+func (c *Config) choose(others []*Config, a Access, wish Wish) (string, nameState, error) {
 	if wish.Overwrite {
 		is, _ := c.judge(wish.Names[0], a)
 		return wish.Names[0], is, nil
@@ -164,7 +164,7 @@ func (c *Config) newer(name string, a Access) time.Time {
 
 // lay puts an access over the entries of a name, or with missing only beside them, and says
 // which it changed.
-func (c *Config) lay(want *api.Config, name string, a Access, is standing, missing bool) []entry {
+func (c *Config) lay(want *api.Config, name string, a Access, is nameState, missing bool) []entry {
 	cluster, user, context := want.Clusters[name], want.AuthInfos[name], want.Contexts[name]
 	if is == taken {
 		cluster, user, context = nil, nil, nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Few are names for a sentence, at most eight: hundreds would not be read.
-func Few(names []string) string {
+// ListText are names for a sentence, at most eight: hundreds would not be read.
+func ListText(names []string) string {
 	const most = 8
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -15,8 +15,8 @@ func Few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
 }
 
-// Counted is a number of things in words: 1 host, 2 hosts.
-func Counted(n int, thing string) string {
+// CountText is a number of things in words: 1 host, 2 hosts.
+func CountText(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

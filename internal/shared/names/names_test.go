@@ -13,7 +13,7 @@ func TestFew(t *testing.T) {
 		names = append(names, fmt.Sprint("h", i))
 	}
 	for n, want := range map[int]string{0: "", 1: "h0", 8: "h0, h1, h2, h3, h4, h5, h6, h7", 9: "h0, h1, h2, h3, h4, h5, h6 and 2 more", 500: "h0, h1, h2, h3, h4, h5, h6 and 493 more"} {
-		if got := Few(names[:n]); got != want {
+		if got := ListText(names[:n]); got != want {
 			t.Errorf("%d names: %s", n, got)
 		}
 	}

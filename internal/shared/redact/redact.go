@@ -51,8 +51,8 @@ func Text(text string) string {
 // shortest is the least length of a secret: replacing every "a" would hide the text.
 const shortest = 6
 
-// These takes secrets out of texts: as they are, and as URLs and JSON have them.
-func These(secrets ...string) func(text string) string {
+// NewReplacer takes secrets out of texts: as they are, and as URLs and JSON have them.
+func NewReplacer(secrets ...string) func(text string) string {
 	var pairs []string
 	for _, secret := range secrets {
 		if len(secret) < shortest {

@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 }
 
 func TestThese(t *testing.T) {
-	hide := These(`op/q+e"1=`, "short", "")
+	hide := NewReplacer(`op/q+e"1=`, "short", "")
 	for text, want := range map[string]string{
 		`token op/q+e"1= is unknown`:          "token [redacted] is unknown",
 		`/?t=op%2Fq%2Be%221%3D`:               "/?t=[redacted]",
@@ -43,7 +43,7 @@ func TestThese(t *testing.T) {
 	} {
 		check.Equal(t, hide(text), want)
 	}
-	check.Equal(t, These()("as it is"), "as it is")
+	check.Equal(t, NewReplacer()("as it is"), "as it is")
 }
 
 func TestError(t *testing.T) {

@@ -34,9 +34,9 @@ func PropertiesText(properties map[string]any) string {
 	return string(model.ValueOf(properties))
 }
 
-// Word is the word of cluster.yaml that text means, as other tools or the service spell it; text itself where it is
+// CanonicalWord is the word of cluster.yaml that text means, as other tools or the service spell it; text itself where it is
 // none.
-func Word[T ~string](text string) T {
+func CanonicalWord[T ~string](text string) T {
 	_, spellings := spec.Words(T(""))
 	return T(cmp.Or(spellings[text], text))
 }

@@ -93,7 +93,7 @@ func showStaticNetworks(networks []model.StaticNetwork) string {
 	for _, n := range networks {
 		macs = append(macs, FirstMAC(n))
 	}
-	return names.Few(macs)
+	return names.ListText(macs)
 }
 
 func withoutPassword(address string) string {

@@ -77,18 +77,18 @@ func (c *controller) troubled(do string) *scenario.Rule {
 }
 
 func (c *controller) routes() {
-	c.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, c.serviceRoot()) })
+	c.mux.HandleFunc("GET "+root, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, c.serviceRoot()) })
 	if c.dialect.Sessions > 0 {
 		c.mux.HandleFunc("POST "+sessionsPath, c.openSession)
-		c.mux.HandleFunc("GET "+sessionServicePath, c.known(c.sessionService))
-		c.mux.HandleFunc("GET "+sessionsPath, c.known(c.listSessions))
-		c.mux.HandleFunc("GET "+sessionsPath+"/{session}", c.known(c.showSession))
-		c.mux.HandleFunc("DELETE "+sessionsPath+"/{session}", c.known(c.closeSession))
+		c.mux.HandleFunc("GET "+sessionServicePath, c.requireAuth(c.sessionService))
+		c.mux.HandleFunc("GET "+sessionsPath, c.requireAuth(c.listSessions))
+		c.mux.HandleFunc("GET "+sessionsPath+"/{session}", c.requireAuth(c.showSession))
+		c.mux.HandleFunc("DELETE "+sessionsPath+"/{session}", c.requireAuth(c.closeSession))
 	}
-	c.mux.HandleFunc("GET "+root+"/Systems", c.known(c.listSystems))
-	c.mux.HandleFunc("GET "+root+"/Managers", c.known(c.listManagers))
+	c.mux.HandleFunc("GET "+root+"/Systems", c.requireAuth(c.listSystems))
+	c.mux.HandleFunc("GET "+root+"/Managers", c.requireAuth(c.listManagers))
 	of := func(find func(string) *System, handle func(http.ResponseWriter, *http.Request, *System)) http.HandlerFunc {
-		return c.known(func(w http.ResponseWriter, r *http.Request) {
+		return c.requireAuth(func(w http.ResponseWriter, r *http.Request) {
 			switch s := find(r.PathValue("id")); {
 			case s != nil:
 				handle(w, r, s)
@@ -122,7 +122,7 @@ func (c *controller) routes() {
 		return
 	}
 	c.mux.HandleFunc("GET /redfish", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, object{"v1": root + "/"})
+		writeJSON(w, http.StatusOK, object{"v1": root + "/"})
 	})
 	c.mux.HandleFunc("PATCH "+root+"/Systems/{id}", of(c.system, c.asTask(c.setSystem)))
 	c.mux.HandleFunc("POST "+root+"/Systems/{id}/Actions/ComputerSystem.Reset", of(c.system, c.asTask(c.resetSystem)))
@@ -226,8 +226,8 @@ func (s *sessions) list() []session {
 	return slices.Clone(s.open)
 }
 
-// known lets those through who say who they are, by a session's token or by user and password.
-func (c *controller) known(then http.HandlerFunc) http.HandlerFunc {
+// requireAuth lets those through who say who they are, by a session's token or by user and password.
+func (c *controller) requireAuth(then http.HandlerFunc) http.HandlerFunc {
 	if c.dialect.Emulator && c.user == "" && c.password == "" { // an emulator without an auth file
 		return then
 	}
@@ -314,7 +314,7 @@ func (c *controller) openSession(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("X-Auth-Token", fresh.token)
 	w.Header().Set("Location", sessionsPath+"/"+fresh.id)
-	answer(w, http.StatusCreated, c.sessionObject(fresh.id))
+	writeJSON(w, http.StatusCreated, c.sessionObject(fresh.id))
 }
 
 func (c *controller) sessionObject(id string) object {
@@ -324,7 +324,7 @@ func (c *controller) sessionObject(id string) object {
 }
 
 func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, object{
+	writeJSON(w, http.StatusOK, object{
 		"@odata.type": "#SessionService.v1_1_8.SessionService", "@odata.id": sessionServicePath, "Id": "SessionService",
 		"Name":           "Session Service",
 		"ServiceEnabled": true, "SessionTimeout": 1800, "Sessions": ref(sessionsPath),
@@ -332,7 +332,7 @@ func (c *controller) sessionService(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (c *controller) listSessions(w http.ResponseWriter, _ *http.Request) {
-	answer(
+	writeJSON(
 		w, http.StatusOK,
 		collection("Session", sessionsPath, "Sessions", c.sessions.list(), func(s session) string { return sessionsPath + "/" + s.id }),
 	)
@@ -344,7 +344,7 @@ func (c *controller) showSession(w http.ResponseWriter, r *http.Request) {
 		notFound(w, r)
 		return
 	}
-	answer(w, http.StatusOK, c.sessionObject(id))
+	writeJSON(w, http.StatusOK, c.sessionObject(id))
 }
 
 func (c *controller) closeSession(w http.ResponseWriter, r *http.Request) {

@@ -40,11 +40,11 @@ func (c *controller) serviceRoot() object {
 }
 
 func (c *controller) listSystems(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, collection("ComputerSystem", root+"/Systems", "Systems", c.systems, (*System).path))
+	writeJSON(w, http.StatusOK, collection("ComputerSystem", root+"/Systems", "Systems", c.systems, (*System).path))
 }
 
 func (c *controller) listManagers(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, collection("Manager", root+"/Managers", "Managers", c.systems, (*System).managerPath))
+	writeJSON(w, http.StatusOK, collection("Manager", root+"/Managers", "Managers", c.systems, (*System).managerPath))
 }
 
 func (s *System) path() string        { return root + "/Systems/" + s.id }
@@ -87,7 +87,7 @@ func (c *controller) showSystem(w http.ResponseWriter, _ *http.Request, s *Syste
 	} else {
 		w.Header().Set("ETag", boot.etag())
 	}
-	answer(w, http.StatusOK, out)
+	writeJSON(w, http.StatusOK, out)
 }
 
 // bootTargets are what a system allows in a boot mode: the emulator has no UefiHttp without UEFI.
@@ -130,11 +130,11 @@ func (c *controller) showManager(w http.ResponseWriter, _ *http.Request, s *Syst
 	if (!c.dialect.MediaInSystem || c.dialect.Emulator) && c.troubled(scenario.DoBMCNoVirtualMedia) == nil {
 		out["VirtualMedia"] = ref(s.mediaPath())
 	}
-	answer(w, http.StatusOK, out)
+	writeJSON(w, http.StatusOK, out)
 }
 
 func (c *controller) listMedia(w http.ResponseWriter, _ *http.Request, s *System) {
-	answer(w, http.StatusOK, collection(
+	writeJSON(w, http.StatusOK, collection(
 		"VirtualMedia", s.mediaPath(), "Virtual Media", c.dialect.Slots, func(slot slot) string { return s.mediaPath() + "/" + slot.ID },
 	))
 }
@@ -158,7 +158,7 @@ func (c *controller) showMedia(w http.ResponseWriter, r *http.Request, s *System
 			"#VirtualMedia.EjectMedia":  object{"target": path + "/Actions/VirtualMedia.EjectMedia"},
 		}
 	}
-	answer(w, http.StatusOK, out)
+	writeJSON(w, http.StatusOK, out)
 }
 
 type object = map[string]any
@@ -178,7 +178,7 @@ func collection[T any](kind, path, name string, members []T, pathOf func(T) stri
 	}
 }
 
-func answer(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	if w.Header().Get(contentType) == "" {
 		w.Header().Set(contentType, "application/json;odata.metadata=minimal;charset=utf-8")
 	}
@@ -191,7 +191,7 @@ func answer(w http.ResponseWriter, status int, body any) {
 // refuse answers with an error in the shape of DSP0266, 8.6.
 func refuse(w http.ResponseWriter, status int, id, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	answer(w, status, object{"error": object{
+	writeJSON(w, status, object{"error": object{
 		"code": "Base.1.12.GeneralError", "message": text,
 		"@Message.ExtendedInfo": []object{{
 			"@odata.type": "#Message.v1_1_1.Message", "MessageId": "Base.1.12." + id, "Message": text, "Severity": "Critical",
@@ -209,7 +209,7 @@ func (c *controller) done(w http.ResponseWriter) { c.succeeded(w, c.dialect.Done
 
 func (c *controller) succeeded(w http.ResponseWriter, status int) {
 	text := "The request completed successfully."
-	answer(w, status, object{"error": object{
+	writeJSON(w, status, object{"error": object{
 		"code": "Base.1.12.Success", "message": text,
 		"@Message.ExtendedInfo": []object{{"MessageId": "Base.1.12.Success", "Message": text, "Severity": "OK"}},
 	}})

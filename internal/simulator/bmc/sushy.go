@@ -24,7 +24,7 @@ const emulatorRealm = `Basic realm="Baremetal API"`
 const ownDisk = "Hdd"
 
 func fault(w http.ResponseWriter, status int, format string, args ...any) {
-	answer(w, status, object{"error": object{
+	writeJSON(w, status, object{"error": object{
 		"code": "Base.1.0.GeneralError", "message": fmt.Sprintf(format, args...),
 		"@Message.ExtendedInfo": []object{{"@odata.type": "/redfish/v1/$metadata#Message.1.0.0.Message", "MessageId": "Base.1.0.GeneralError"}},
 	}})
@@ -54,23 +54,23 @@ func (c *controller) emulatorRoutes(
 		fault(w, http.StatusNotImplemented, "Not implemented")
 	}))
 	for _, empty := range []string{"/Chassis", "/TaskService", "/UpdateService", "/Registries"} { // which no install needs
-		c.mux.HandleFunc("GET "+root+empty, c.known(bare))
+		c.mux.HandleFunc("GET "+root+empty, c.requireAuth(bare))
 	}
 	for _, empty := range []string{"/EthernetInterfaces", "/SecureBoot"} {
 		c.mux.HandleFunc("GET "+at+empty, system(func(w http.ResponseWriter, r *http.Request, _ *System) { bare(w, r) }))
 	}
 	for _, at := range []string{root + "/Systems", at, root + "/Managers"} {
-		c.mux.HandleFunc(at, c.known(func(w http.ResponseWriter, _ *http.Request) {
+		c.mux.HandleFunc(at, c.requireAuth(func(w http.ResponseWriter, _ *http.Request) {
 			fault(w, http.StatusMethodNotAllowed, "405 Method Not Allowed: The method is not allowed for the requested URL.")
 		}))
 	}
 	c.mux.HandleFunc("/redfish", func(w http.ResponseWriter, r *http.Request) { c.missing(w, r) })
-	c.mux.HandleFunc("/", c.known(c.missing)) // sessions too: it has none
+	c.mux.HandleFunc("/", c.requireAuth(c.missing)) // sessions too: it has none
 }
 
 // bare is a resource of which only the path is known here.
 func bare(w http.ResponseWriter, r *http.Request) {
-	answer(w, http.StatusOK, object{"@odata.id": r.URL.Path, "Name": path.Base(r.URL.Path)})
+	writeJSON(w, http.StatusOK, object{"@odata.id": r.URL.Path, "Name": path.Base(r.URL.Path)})
 }
 
 func (c *controller) missing(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func (c *controller) overrideBoot(w http.ResponseWriter, r *http.Request, s *Sys
 	}
 	boot := s.settings()
 	s.set(override{Target: cmp.Or(target, boot.Target), Enabled: continuous, Mode: cmp.Or(mode, boot.Mode)})
-	answer(w, http.StatusNoContent, nil)
+	writeJSON(w, http.StatusNoContent, nil)
 }
 
 // switchLater has the machine switched; what it reads follows seconds later.
@@ -139,7 +139,7 @@ func (c *controller) switchLater(w http.ResponseWriter, r *http.Request, s *Syst
 	case !s.resetLater(*asked.ResetType):
 		fault(w, http.StatusNotImplemented, "Power state %s is not supported", *asked.ResetType)
 	default:
-		answer(w, http.StatusNoContent, nil)
+		writeJSON(w, http.StatusNoContent, nil)
 	}
 }
 
@@ -189,7 +189,7 @@ func (c *controller) refusePatch(w http.ResponseWriter, r *http.Request, _ *Syst
 	switch {
 	case !c.body(w, r, &asked):
 	case asked.VerifyCertificate != nil:
-		answer(w, http.StatusNoContent, nil)
+		writeJSON(w, http.StatusNoContent, nil)
 	default:
 		fault(w, http.StatusBadRequest, "Empty or malformed patch")
 	}
@@ -224,7 +224,7 @@ func (c *controller) download(w http.ResponseWriter, r *http.Request, s *System)
 		fault(w, http.StatusInternalServerError, "Failed fetching image from URL %s: %v", image, err)
 	default:
 		s.keep(r.PathValue("slot"), image, copied)
-		answer(w, http.StatusNoContent, nil)
+		writeJSON(w, http.StatusNoContent, nil)
 	}
 }
 

@@ -113,24 +113,24 @@ func (c *controller) taskRoutes() {
 	if !c.dialect.Tasks {
 		return
 	}
-	c.mux.HandleFunc("GET "+taskServicePath, c.known(func(w http.ResponseWriter, _ *http.Request) {
-		answer(
+	c.mux.HandleFunc("GET "+taskServicePath, c.requireAuth(func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(
 			w, http.StatusOK,
 			object{"@odata.id": taskServicePath, "Id": "TaskService", "Name": "Task Service", "ServiceEnabled": true, "Tasks": ref(tasksPath)},
 		)
 	}))
-	c.mux.HandleFunc("GET "+tasksPath, c.known(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, collection("Task", tasksPath, "Tasks", c.tasks.paths(), func(path string) string { return path }))
+	c.mux.HandleFunc("GET "+tasksPath, c.requireAuth(func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, collection("Task", tasksPath, "Tasks", c.tasks.paths(), func(path string) string { return path }))
 	}))
-	c.mux.HandleFunc("GET "+tasksPath+"/{task}", c.known(func(w http.ResponseWriter, r *http.Request) {
+	c.mux.HandleFunc("GET "+tasksPath+"/{task}", c.requireAuth(func(w http.ResponseWriter, r *http.Request) {
 		t, done := c.tasks.find(r.PathValue("task"))
 		if t == nil {
 			notFound(w, r)
 			return
 		}
-		answer(w, http.StatusOK, t.object(done))
+		writeJSON(w, http.StatusOK, t.object(done))
 	}))
-	c.mux.HandleFunc("GET "+monitorsPath+"/{task}", c.known(func(w http.ResponseWriter, r *http.Request) {
+	c.mux.HandleFunc("GET "+monitorsPath+"/{task}", c.requireAuth(func(w http.ResponseWriter, r *http.Request) {
 		switch t, done := c.tasks.find(r.PathValue("task")); {
 		case t == nil:
 			notFound(w, r)
@@ -146,7 +146,7 @@ func (c *controller) taskRoutes() {
 
 func (c *controller) accepted(w http.ResponseWriter, t *task) {
 	w.Header().Set("Location", monitorsPath+"/"+t.id)
-	answer(w, http.StatusAccepted, t.object(nil))
+	writeJSON(w, http.StatusAccepted, t.object(nil))
 }
 
 func (t *task) object(done *kept) object {

@@ -20,7 +20,7 @@ type ntpRequest struct {
 }
 
 // synchronize answers which time sources the machine reaches: those it is told, or that of DHCP.
-func (l *life) synchronize(asked ntpRequest) (any, error) {
+func (l *machineRun) synchronize(asked ntpRequest) (any, error) {
 	names := strings.FieldsFunc(asked.Source, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 {
 		names = []string{"clock.example.com"}
@@ -45,7 +45,7 @@ type domainsRequest struct {
 	}
 }
 
-func (l *life) resolveDomains(asked domainsRequest) (any, error) {
+func (l *machineRun) resolveDomains(asked domainsRequest) (any, error) {
 	results := make([]*models.DomainResolutionResponseDomain, 0, len(asked.Domains))
 	for _, d := range asked.Domains {
 		r := &models.DomainResolutionResponseDomain{
@@ -67,7 +67,7 @@ func (l *life) resolveDomains(asked domainsRequest) (any, error) {
 // domain answers for every name, which it must not.
 const wildcardProbe = "validatenowildcarddns"
 
-func (l *life) lookUp(name string) []netip.Addr {
+func (l *machineRun) lookUp(name string) []netip.Addr {
 	var wildcard bool
 	var missing []string
 	if t := l.trouble(scenario.DoDNS); t != nil {
@@ -109,7 +109,7 @@ type vip struct {
 	Verification string `json:"verification"`
 }
 
-func (l *life) verifyVIPs(vips []vip) (any, error) {
+func (l *machineRun) verifyVIPs(vips []vip) (any, error) {
 	taken := l.fleet.addresses()
 	for i := range vips {
 		vips[i].Verification = "succeeded"
@@ -132,7 +132,7 @@ func (f *Fleet) addresses() map[netip.Addr]bool {
 	return taken
 }
 
-func (l *life) leaseVIPs() (any, error) {
+func (l *machineRun) leaseVIPs() (any, error) {
 	reply := map[string]string{}
 	for _, subnet := range l.spec.subnets() {
 		if !subnet.Addr().Is4() {
@@ -189,7 +189,7 @@ type ping struct {
 
 // checkConnectivity answers which other hosts the machine reaches: directly in
 // the networks it shares with them, and through its gateway elsewhere.
-func (l *life) checkConnectivity(peers []models.ConnectivityCheckHost) (any, error) {
+func (l *machineRun) checkConnectivity(peers []models.ConnectivityCheckHost) (any, error) {
 	m, _ := l.present()
 	remotes := make([]*remoteHost, 0, len(peers))
 	for _, p := range peers {
@@ -243,7 +243,7 @@ func (m Machine) reach(r *remoteHost, remote netip.Addr, mac string) {
 
 const addressLimit = 8000
 
-func (l *life) findFreeAddresses(networks []string) (any, error) {
+func (l *machineRun) findFreeAddresses(networks []string) (any, error) {
 	taken := l.fleet.addresses()
 	for _, g := range l.spec.Gateways {
 		taken[g] = true

@@ -44,12 +44,12 @@ type liveImage struct {
 	persistent bool
 }
 
-func (l *life) infraEnv() string { return l.image.Load().infraEnv }
+func (l *machineRun) infraEnv() string { return l.image.Load().infraEnv }
 
-func (l *life) agentAPI() *client { return l.image.Load().api }
+func (l *machineRun) agentAPI() *client { return l.image.Load().api }
 
 // borrowImage lets an unexpected machine boot the image of another; false while there is none.
-func (l *life) borrowImage() bool {
+func (l *machineRun) borrowImage() bool {
 	for _, other := range l.fleet.all() {
 		if l.infraEnv() != "" {
 			break
@@ -62,7 +62,7 @@ func (l *life) borrowImage() bool {
 }
 
 // follow takes over how the controller has switched the machine; the channel tells of the next time, nil without one.
-func (l *life) follow() (switched <-chan struct{}) {
+func (l *machineRun) follow() (switched <-chan struct{}) {
 	if l.spec.Chassis == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (l *life) follow() (switched <-chan struct{}) {
 	case on && starts != l.starts:
 		l.reset()
 		l.fleet.nodes.Delete(l.spec.UUID)
-		l.after(l.jitter.of(firmwareTime), l.start)
+		l.schedule(l.jitter.of(firmwareTime), l.start)
 	case !on && l.on:
 		l.reset()
 		l.fleet.nodes.Delete(l.spec.UUID)
@@ -80,7 +80,7 @@ func (l *life) follow() (switched <-chan struct{}) {
 	return switched
 }
 
-func (l *life) setPower(on bool) {
+func (l *machineRun) setPower(on bool) {
 	if l.spec.Chassis != nil {
 		l.spec.Chassis.SetPower(on)
 		l.on = on
@@ -88,7 +88,7 @@ func (l *life) setPower(on bool) {
 }
 
 // await waits for the time of what is next. It is not due if the machine is switched before.
-func (l *life) await(ctx context.Context, e entry, switched <-chan struct{}) (due bool, err error) {
+func (l *machineRun) await(ctx context.Context, e entry, switched <-chan struct{}) (due bool, err error) {
 	waiting, stop := until(ctx, switched)
 	defer stop()
 	if l.fleet.cfg.Clock.Sleep(waiting, e.at.Sub(l.fleet.now())) == nil {
@@ -114,7 +114,7 @@ func until(ctx context.Context, switched <-chan struct{}) (context.Context, cont
 }
 
 // start is the firmware looking for something to boot: the controller's image, if it says so, else the disk.
-func (l *life) start(ctx context.Context) {
+func (l *machineRun) start(ctx context.Context) {
 	l.notice()
 	if l.staysDark(l.start) {
 		return
@@ -142,7 +142,7 @@ func (l *life) start(ctx context.Context) {
 }
 
 // provisioned is what others have written on the machine's disk. What was there before is gone.
-func (l *life) provisioned() *DiskSystem {
+func (l *machineRun) provisioned() *DiskSystem {
 	disk, is := l.spec.Chassis.(DiskWriter)
 	if !is {
 		return nil
@@ -155,7 +155,7 @@ func (l *life) provisioned() *DiskSystem {
 }
 
 // bootProvisioned boots a system on the disk. Its user data run an agent, or nothing.
-func (l *life) bootProvisioned(system *DiskSystem) {
+func (l *machineRun) bootProvisioned(system *DiskSystem) {
 	image, err := l.fleet.imageOf(system.MetaData, system.UserData)
 	if err != nil {
 		l.logf("boots its disk: %v", err)
@@ -180,7 +180,7 @@ func (f *Fleet) imageOf(metadata map[string]string, config []byte) (*liveImage, 
 }
 
 // readMedia takes over what the Ignition in the controller's image says; false if there is no image.
-func (l *life) readMedia(ctx context.Context) (bool, error) {
+func (l *machineRun) readMedia(ctx context.Context) (bool, error) {
 	content, size, err := l.spec.Chassis.Boot(ctx)
 	if err != nil || content == nil {
 		return false, err

@@ -78,8 +78,8 @@ type Fleet struct {
 	start  time.Time
 	reader *reader
 	mu     sync.Mutex
-	lives  []*life
-	live   func(*life) // has a machine live that is added; nil before the fleet runs, and after
+	lives  []*machineRun
+	live   func(*machineRun) // has a machine live that is added; nil before the fleet runs, and after
 	// nodes are the machines that run their installed system: a node by the host's id.
 	nodes sync.Map
 	// controllers run inside the new clusters. The keys of installing are the ids of these clusters.
@@ -131,7 +131,7 @@ func New(cfg Config) (*Fleet, error) {
 }
 
 // fits is why a machine cannot be beside others.
-func (l *life) fits(others []*life) error {
+func (l *machineRun) fits(others []*machineRun) error {
 	if l.spec.InfraEnvID == "" && l.spec.Chassis == nil && !l.stranger {
 		return fmt.Errorf("nothing says which infra-env %s boots", l.spec.Name)
 	}
@@ -162,7 +162,7 @@ func (f *Fleet) Add(m Machine) error {
 	return nil
 }
 
-func (f *Fleet) all() []*life {
+func (f *Fleet) all() []*machineRun {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lives[:len(f.lives):len(f.lives)]
@@ -172,7 +172,7 @@ func (f *Fleet) all() []*life {
 func (f *Fleet) begin(ctx context.Context, expected, rest *sync.WaitGroup) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.live = func(l *life) {
+	f.live = func(l *machineRun) {
 		group := expected
 		if l.stranger {
 			group = rest
@@ -331,7 +331,7 @@ func (f *Fleet) advance(ctx context.Context, h hostView, upTo models.HostStage) 
 }
 
 // lost reports whether a trouble keeps a node from going on, and carries out one that makes it fail.
-func (l *life) lost(ctx context.Context) bool {
+func (l *machineRun) lost(ctx context.Context) bool {
 	if t := l.trouble(scenario.DoFail); t != nil {
 		if l.report(ctx, models.HostStageFailed, t.rule.Args.String("reason", "node did not come up")) == nil {
 			l.finish(t)
@@ -341,7 +341,7 @@ func (l *life) lost(ctx context.Context) bool {
 	return l.trouble(scenario.DoStall, scenario.DoPowerOff) != nil
 }
 
-func (f *Fleet) lifeOf(host string) *life {
+func (f *Fleet) lifeOf(host string) *machineRun {
 	for _, l := range f.all() {
 		if l.spec.UUID == host {
 			return l

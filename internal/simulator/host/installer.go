@@ -42,13 +42,13 @@ func (a *installArgs) controlPlanes() int {
 }
 
 // startInstall runs the installer, unless it runs: the step is repeated at every poll until there is progress.
-func (l *life) startInstall(s *models.Step) {
+func (l *machineRun) startInstall(s *models.Step) {
 	if l.install != nil {
 		return
 	}
 	inst := &installation{step: s}
 	if err := argument(s, &inst.args); err != nil {
-		l.after(0, func(ctx context.Context) { l.reply(ctx, s, failed(err)) })
+		l.schedule(0, func(ctx context.Context) { l.reply(ctx, s, failed(err)) })
 		return
 	}
 	inst.args.HostID = cmp.Or(inst.args.HostID, l.spec.UUID)
@@ -59,10 +59,10 @@ func (l *life) startInstall(s *models.Step) {
 	inst.todo = l.plan(inst)
 	l.install = inst
 	l.logf("installs as %s", inst.args.Role)
-	l.after(l.jitter.of(startingTime), l.proceed(inst))
+	l.schedule(l.jitter.of(startingTime), l.proceed(inst))
 }
 
-func (l *life) proceed(inst *installation) func(context.Context) {
+func (l *machineRun) proceed(inst *installation) func(context.Context) {
 	return func(ctx context.Context) {
 		if l.install != inst || inst.index >= len(inst.todo) {
 			return
@@ -72,12 +72,12 @@ func (l *life) proceed(inst *installation) func(context.Context) {
 			inst.index++
 		}
 		if l.install == inst && wait >= 0 {
-			l.after(wait, l.proceed(inst))
+			l.schedule(wait, l.proceed(inst))
 		}
 	}
 }
 
-func (l *life) plan(inst *installation) []op {
+func (l *machineRun) plan(inst *installation) []op {
 	role := inst.args.Role
 	begin := []op{
 		l.stageOp(inst, models.HostStageStartingInstallation, role, l.jitter.of(startingTime)),
@@ -102,12 +102,12 @@ func (l *life) plan(inst *installation) []op {
 	return append(append(begin, middle...), finish...)
 }
 
-func (l *life) pause(d time.Duration) op {
+func (l *machineRun) pause(d time.Duration) op {
 	return func(context.Context) (time.Duration, bool) { return d, true }
 }
 
 // stageOp reports a stage and stays in it for hold, and longer or for good if a trouble says so.
-func (l *life) stageOp(inst *installation, stage models.HostStage, info string, hold time.Duration) op {
+func (l *machineRun) stageOp(inst *installation, stage models.HostStage, info string, hold time.Duration) op {
 	reported := false
 	return func(ctx context.Context) (time.Duration, bool) {
 		if !reported {
@@ -125,7 +125,7 @@ func (l *life) stageOp(inst *installation, stage models.HostStage, info string, 
 	}
 }
 
-func (l *life) held(ctx context.Context, inst *installation) (time.Duration, bool) {
+func (l *machineRun) held(ctx context.Context, inst *installation) (time.Duration, bool) {
 	if t := l.trouble(scenario.DoFail); t != nil {
 		reason := t.rule.Args.String("reason", "failed after 3 attempts, last error: exit status 1")
 		return l.fail(ctx, inst, reason, func() { l.finish(t) })
@@ -144,7 +144,7 @@ func (l *life) held(ctx context.Context, inst *installation) (time.Duration, boo
 	return 0, false
 }
 
-func (l *life) fail(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
+func (l *machineRun) fail(ctx context.Context, inst *installation, reason string, then func()) (time.Duration, bool) {
 	if err := l.report(ctx, models.HostStageFailed, reason); err != nil && !refused(err) {
 		return progressRetry, true
 	}
@@ -155,7 +155,7 @@ func (l *life) fail(ctx context.Context, inst *installation, reason string, then
 	return parked, true
 }
 
-func (l *life) report(ctx context.Context, stage models.HostStage, info string) error {
+func (l *machineRun) report(ctx context.Context, stage models.HostStage, info string) error {
 	err := putProgress(ctx, l.agentAPI(), l.infraEnv(), l.spec.UUID, stage, info)
 	if err != nil {
 		l.logf("cannot report stage %s: %v", stage, err)
@@ -168,7 +168,7 @@ func putProgress(ctx context.Context, api *client, infraEnv, host string, stage 
 		models.HostProgress{CurrentStage: stage, ProgressInfo: info}, nil)
 }
 
-func (l *life) writeImage(inst *installation) []op {
+func (l *machineRun) writeImage(inst *installation) []op {
 	pace := l.jitter.of(writingTime) * percentStep / 100
 	ops := []op{l.stageOp(inst, models.HostStageWritingImageToDisk, "", pace)}
 	for percent := percentStep; percent <= 100; percent += percentStep {
@@ -184,7 +184,7 @@ func (l *life) writeImage(inst *installation) []op {
 	return ops
 }
 
-func (l *life) fetch(inst *installation, path string) op {
+func (l *machineRun) fetch(inst *installation, path string) op {
 	const tries = 10
 	attempt := 0
 	return func(ctx context.Context) (time.Duration, bool) {
@@ -203,11 +203,11 @@ func (l *life) fetch(inst *installation, path string) op {
 }
 
 // fetchIgnition gets the machine's own Ignition; this path alone has infra-env in the singular.
-func (l *life) fetchIgnition(inst *installation) op {
+func (l *machineRun) fetchIgnition(inst *installation) op {
 	return l.fetch(inst, "/v2/infra-env/"+inst.args.InfraEnvID+"/hosts/"+inst.args.HostID+"/downloads/ignition")
 }
 
-func (l *life) fetchBootstrap(inst *installation) []op {
+func (l *machineRun) fetchBootstrap(inst *installation) []op {
 	downloads := clusterPath(inst.args.ClusterID) + "/downloads/"
 	return []op{
 		l.fetch(inst, downloads+"files?file_name=bootstrap.ign"),
@@ -216,7 +216,7 @@ func (l *life) fetchBootstrap(inst *installation) []op {
 }
 
 // waitForControlPlane holds a worker until two control plane nodes are done, but for one added on day 2.
-func (l *life) waitForControlPlane(inst *installation) op {
+func (l *machineRun) waitForControlPlane(inst *installation) op {
 	const enough = 2
 	enter := l.stageOp(inst, models.HostStageWaitingForControlPlane, "", 0)
 	return func(ctx context.Context) (time.Duration, bool) {
@@ -245,14 +245,14 @@ func controlPlane(role string) bool {
 	return role == "master" || role == "bootstrap" || role == "arbiter"
 }
 
-func (l *life) sendLogs(inst *installation) op {
+func (l *machineRun) sendLogs(inst *installation) op {
 	return func(ctx context.Context) (time.Duration, bool) {
 		l.uploadLogs(ctx, inst.args.ClusterID, inst.args.InfraEnvID)
 		return l.jitter.of(logsTime), true
 	}
 }
 
-func (l *life) rebootOp(inst *installation) op {
+func (l *machineRun) rebootOp(inst *installation) op {
 	enter := l.stageOp(inst, models.HostStageRebooting, "", 0)
 	shutdown := l.jitter.of(shutdownTime)
 	return func(ctx context.Context) (time.Duration, bool) {
@@ -260,13 +260,13 @@ func (l *life) rebootOp(inst *installation) op {
 			return wait, false
 		}
 		l.reply(ctx, inst.step, models.StepReply{})
-		l.after(shutdown, func(ctx context.Context) { l.reboot(ctx, inst) })
+		l.schedule(shutdown, func(ctx context.Context) { l.reboot(ctx, inst) })
 		return parked, true
 	}
 }
 
 // reboot leaves the live system, for the disk or, in trouble, the ISO again.
-func (l *life) reboot(ctx context.Context, inst *installation) {
+func (l *machineRun) reboot(ctx context.Context, inst *installation) {
 	args := inst.args
 	l.written = &args
 	l.node.added = l.isAdded(ctx, args.ClusterID)
@@ -275,7 +275,7 @@ func (l *life) reboot(ctx context.Context, inst *installation) {
 		l.logf("boots the ISO instead of its disk")
 		l.bootISO()
 		if t.rule.For() > 0 {
-			l.after(t.rule.For(), func(ctx context.Context) {
+			l.schedule(t.rule.For(), func(ctx context.Context) {
 				l.logf("has its boot order put right")
 				l.finish(t)
 				l.bootDisk(ctx)
@@ -290,7 +290,7 @@ func (l *life) reboot(ctx context.Context, inst *installation) {
 	l.bootDisk(ctx)
 }
 
-func (l *life) bootDisk(ctx context.Context) {
+func (l *machineRun) bootDisk(ctx context.Context) {
 	args := *l.written
 	l.reset()
 	l.setStage(models.HostStageRebooting)
@@ -304,7 +304,7 @@ func (l *life) bootDisk(ctx context.Context) {
 }
 
 // bootstrapTail hosts the first control plane, after the bootstrap's own disk, until others carry it.
-func (l *life) bootstrapTail(inst *installation) []op {
+func (l *machineRun) bootstrapTail(inst *installation) []op {
 	return []op{
 		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
 		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for masters to join bootstrap control plane", 0),
@@ -319,7 +319,7 @@ func (l *life) bootstrapTail(inst *installation) []op {
 }
 
 // waitForMasters reports the other control plane nodes as they join: all but the bootstrap, but two at most.
-func (l *life) waitForMasters(inst *installation) op {
+func (l *machineRun) waitForMasters(inst *installation) op {
 	enough := min(max(inst.args.controlPlanes(), 2)-1, 2)
 	return func(ctx context.Context) (time.Duration, bool) {
 		if wait, held := l.held(ctx, inst); held {

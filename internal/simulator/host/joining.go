@@ -42,7 +42,7 @@ type nodeLife struct {
 	there, ready bool // as its kubelet says, where one is played
 }
 
-func (l *life) isAdded(ctx context.Context, cluster string) bool {
+func (l *machineRun) isAdded(ctx context.Context, cluster string) bool {
 	c, err := l.fleet.reader.clusterAt(ctx, cluster, statusAge)
 	if err != nil {
 		return l.fleet.cfg.Boot == Day2
@@ -56,13 +56,13 @@ func (c *clusterView) takesHosts() bool {
 
 // joins starts the kubelet of a machine that was added, or of any, once its system is up. It
 // runs until the machine goes off, or boots anything.
-func (l *life) joins(ctx context.Context, args *installArgs) {
+func (l *machineRun) joins(ctx context.Context, args *installArgs) {
 	if l.fleet.cfg.Joins == nil || !l.node.added && !l.fleet.cfg.JoinsAll {
 		return
 	}
 	ctx, l.node.stop = context.WithCancel(ctx)
 	up := l.jitter.of(diskBootTime) + l.jitter.of(ignitionTime) + l.jitter.of(kubeletTime)
-	l.after(up, func(context.Context) {
+	l.schedule(up, func(context.Context) {
 		l.mu.Lock()
 		j := Joining{
 			Machine: l.spec, ClusterID: args.ClusterID, Hostname: cmp.Or(l.node.hostname, l.spec.Hostname), Role: scenario.NormalRole(args.Role),
@@ -83,7 +83,7 @@ func (l *life) joins(ctx context.Context, args *installArgs) {
 	})
 }
 
-func (l *life) became(ready bool) {
+func (l *machineRun) became(ready bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.node.there, l.node.ready = true, ready
@@ -92,7 +92,7 @@ func (l *life) became(ready bool) {
 // reportNode does what a hub's Agent controller does for a host that is added: it looks into the
 // cluster, and tells the service that the host has joined, and that its node is Ready. A service
 // that is no hub's has no such stages.
-func (l *life) reportNode(ctx context.Context, h hostView) {
+func (l *machineRun) reportNode(ctx context.Context, h hostView) {
 	place := slices.Index(h.ProgressStages, h.Progress.CurrentStage)
 	if !l.node.added || l.written == nil || place < slices.Index(h.ProgressStages, models.HostStageRebooting) {
 		return
@@ -111,7 +111,7 @@ func (l *life) reportNode(ctx context.Context, h hostView) {
 
 // nodeReached reports whether the machine's node is as far as a stage says. Where no cluster is
 // played, that is after some time.
-func (l *life) nodeReached(stage models.HostStage) bool {
+func (l *machineRun) nodeReached(stage models.HostStage) bool {
 	if l.fleet.cfg.Joins == nil {
 		due, known := l.fleet.nodes.Load(l.spec.UUID)
 		return known && due.(node).reached(stage, l.fleet.now())
@@ -126,7 +126,7 @@ const kubeletTime = time.Minute
 
 // stays reports whether the machine runs on as a node, though nothing more will come of it for
 // the service, and says so the first time.
-func (l *life) stays(why string) bool {
+func (l *machineRun) stays(why string) bool {
 	if l.node.stop == nil {
 		return false
 	}
@@ -135,7 +135,7 @@ func (l *life) stays(why string) bool {
 	return true
 }
 
-func (l *life) leave() {
+func (l *machineRun) leave() {
 	if l.node.stop != nil {
 		l.node.stop()
 		l.node.stop = nil

@@ -15,8 +15,8 @@ import (
 
 const defaultAgentVersion = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
 
-// life is a machine from power-on to being a node. One goroutine lives it; others touch only what mu guards.
-type life struct {
+// machineRun is a machine from power-on to being a node. One goroutine lives it; others touch only what mu guards.
+type machineRun struct {
 	fleet *Fleet
 	index int
 	spec  Machine
@@ -51,11 +51,11 @@ type life struct {
 	status   string           // of the service, as last seen
 	stage    models.HostStage // as last reported
 	answered []string         // types of instructions, each once
-	troubles []*trouble
+	troubles []*activeRule
 }
 
-func newLife(f *Fleet, index int, spec Machine) *life {
-	l := &life{
+func newLife(f *Fleet, index int, spec Machine) *machineRun {
+	l := &machineRun{
 		fleet: f, index: index, spec: spec,
 		jitter:       newJitter(f.cfg.Seed, index),
 		agentVersion: defaultAgentVersion,
@@ -65,18 +65,18 @@ func newLife(f *Fleet, index int, spec Machine) *life {
 	l.image.Store(&liveImage{api: f.api, infraEnv: spec.InfraEnvID})
 	for _, rule := range f.cfg.Scenario.HostRules() {
 		if rule.Do != scenario.DoAppear && rule.Do != scenario.DoOperatorsTimeout { // which hit no single machine that is there
-			l.troubles = append(l.troubles, &trouble{rule: rule})
+			l.troubles = append(l.troubles, &activeRule{rule: rule})
 		}
 	}
 	return l
 }
 
 // run lives the life until it ends by itself or with ctx.
-func (l *life) run(ctx context.Context) {
+func (l *machineRun) run(ctx context.Context) {
 	defer l.node.running.Wait()
 	defer l.leave()
 	if l.spec.Chassis == nil {
-		l.after(l.jitter.of(10*time.Second), l.powerOn)
+		l.schedule(l.jitter.of(10*time.Second), l.powerOn)
 	}
 	for !l.ended {
 		switched := l.follow()
@@ -88,7 +88,7 @@ func (l *life) run(ctx context.Context) {
 				return
 			}
 			if due {
-				done := clock.Working(l.fleet.cfg.Clock)
+				done := clock.Freeze(l.fleet.cfg.Clock)
 				e.do(ctx)
 				done()
 			}
@@ -104,8 +104,8 @@ func (l *life) run(ctx context.Context) {
 	}
 }
 
-// after puts do on the agenda, to be void once the machine has booted anew.
-func (l *life) after(d time.Duration, do func(context.Context)) {
+// schedule puts do on the agenda, to be void once the machine has booted anew.
+func (l *machineRun) schedule(d time.Duration, do func(context.Context)) {
 	session := l.session
 	l.agenda.add(l.fleet.now().Add(d), func(ctx context.Context) {
 		if l.session == session {
@@ -114,7 +114,7 @@ func (l *life) after(d time.Duration, do func(context.Context)) {
 	})
 }
 
-func (l *life) end(why string) {
+func (l *machineRun) end(why string) {
 	l.logf("%s", why)
 	l.ended = true
 	if !l.stranger {
@@ -124,7 +124,7 @@ func (l *life) end(why string) {
 
 // conclude is for machines that are part of a cluster, and of which nothing more will be seen in
 // the service. One that was added to an open fleet may still be switched by its controller.
-func (l *life) conclude(why string) {
+func (l *machineRun) conclude(why string) {
 	if l.spec.Chassis == nil || !l.fleet.cfg.Open {
 		l.end(why)
 		return
@@ -134,7 +134,7 @@ func (l *life) conclude(why string) {
 }
 
 // rest is for machines from which nothing more will come unless their controller has them boot again.
-func (l *life) rest(why string) {
+func (l *machineRun) rest(why string) {
 	if l.stays(why) {
 		return
 	}
@@ -146,11 +146,11 @@ func (l *life) rest(why string) {
 	l.reset()
 }
 
-func (l *life) logf(format string, args ...any) {
+func (l *machineRun) logf(format string, args ...any) {
 	l.fleet.logf("%s: "+format, append([]any{l.spec.Name}, args...)...)
 }
 
-func (l *life) reset() {
+func (l *machineRun) reset() {
 	l.leave()
 	l.session++
 	l.agenda = nil
@@ -162,37 +162,37 @@ func (l *life) reset() {
 }
 
 // powerOn boots the discovery image, when the time for it has come.
-func (l *life) powerOn(ctx context.Context) {
+func (l *machineRun) powerOn(ctx context.Context) {
 	l.notice()
 	if l.stranger && (l.trouble(scenario.DoAppear) == nil || !l.borrowImage()) {
-		l.after(waitForDayTwo/2, l.powerOn)
+		l.schedule(waitForDayTwo/2, l.powerOn)
 		return
 	}
 	if l.staysDark(l.powerOn) {
 		return
 	}
 	if !l.dayHasCome(ctx) {
-		l.after(waitForDayTwo, l.powerOn)
+		l.schedule(waitForDayTwo, l.powerOn)
 		return
 	}
 	l.bootISO()
 }
 
 // staysDark says whether a trouble keeps a machine from booting, and has it try again once that ends.
-func (l *life) staysDark(again func(context.Context)) bool {
+func (l *machineRun) staysDark(again func(context.Context)) bool {
 	dark := l.trouble(scenario.DoNeverBoot)
 	if dark == nil {
 		return false
 	}
 	if left, ends := dark.left(l.fleet.now()); ends {
-		l.after(left, again)
+		l.schedule(left, again)
 	} else {
 		l.end("never boots")
 	}
 	return true
 }
 
-func (l *life) dayHasCome(ctx context.Context) bool {
+func (l *machineRun) dayHasCome(ctx context.Context) bool {
 	if l.fleet.cfg.Boot == Day1 {
 		return true
 	}
@@ -204,18 +204,18 @@ func (l *life) dayHasCome(ctx context.Context) bool {
 	return err == nil && c.Status == "adding-hosts"
 }
 
-func (l *life) bootISO() { l.bootDiscovery("boots the discovery image") }
+func (l *machineRun) bootISO() { l.bootDiscovery("boots the discovery image") }
 
-func (l *life) bootDiscovery(as string) {
+func (l *machineRun) bootDiscovery(as string) {
 	l.reset()
 	l.fleet.nodes.Delete(l.spec.UUID)
 	l.setStage("")
 	l.logf("%s", as)
-	l.after(l.jitter.of(bootTime), l.register)
+	l.schedule(l.jitter.of(bootTime), l.register)
 }
 
 // register tells the service of the machine. Once refused, the agent gives up until the next boot.
-func (l *life) register(ctx context.Context) {
+func (l *machineRun) register(ctx context.Context) {
 	l.replied = map[models.StepType]replied{}
 	var h hostView
 	err := l.agentAPI().send(ctx, http.MethodPost, infraEnvPath(l.infraEnv())+"/hosts",
@@ -227,7 +227,7 @@ func (l *life) register(ctx context.Context) {
 		return
 	default:
 		l.logf("cannot register: %v", err)
-		l.after(retryTime, l.register)
+		l.schedule(retryTime, l.register)
 		return
 	}
 	l.logf("registered, %s", h.Status)
@@ -242,7 +242,7 @@ func (l *life) register(ctx context.Context) {
 }
 
 // freeze stops the agent for good. Only a host that the service still knows can be wanted again.
-func (l *life) freeze(err error) {
+func (l *machineRun) freeze(err error) {
 	if status(err) == http.StatusNotFound || !l.known {
 		l.rest("stops its agent: " + err.Error())
 		return
@@ -251,14 +251,14 @@ func (l *life) freeze(err error) {
 	l.watch()
 }
 
-func (l *life) watch() {
+func (l *machineRun) watch() {
 	if !l.watched {
 		l.watched = true
-		l.after(personTick, l.attend)
+		l.schedule(personTick, l.attend)
 	}
 }
 
-func (l *life) poll(ctx context.Context) {
+func (l *machineRun) poll(ctx context.Context) {
 	l.refreshStatus(ctx)
 	l.notice()
 	if off := l.trouble(scenario.DoPowerOff); off != nil {
@@ -268,7 +268,7 @@ func (l *life) poll(ctx context.Context) {
 	if mute := l.trouble(scenario.DoStopAgent); mute != nil {
 		l.logf("stops its agent")
 		if left, ends := mute.left(l.fleet.now()); ends {
-			l.after(left, l.poll)
+			l.schedule(left, l.poll)
 		}
 		return
 	}
@@ -280,7 +280,7 @@ func (l *life) poll(ctx context.Context) {
 	}
 	if err != nil {
 		l.logf("gets no instructions: %v", err)
-		l.after(retryTime, l.poll)
+		l.schedule(retryTime, l.poll)
 		return
 	}
 	for _, s := range todo.Instructions {
@@ -291,18 +291,18 @@ func (l *life) poll(ctx context.Context) {
 		l.session++
 		l.watched = false
 		l.inFlight = map[models.StepType]bool{}
-		l.after(agentRestartTime, l.register)
+		l.schedule(agentRestartTime, l.register)
 		return
 	}
 	next := time.Duration(todo.NextInstructionSeconds) * time.Second
 	if next <= 0 {
 		next = retryTime
 	}
-	l.after(next, l.poll)
+	l.schedule(next, l.poll)
 }
 
 // powerOff is the machine going dark, and coming back when the trouble ends: from its disk if written.
-func (l *life) powerOff(off *trouble) {
+func (l *machineRun) powerOff(off *activeRule) {
 	l.reset()
 	l.setPower(false)
 	l.logf("loses power")
@@ -311,7 +311,7 @@ func (l *life) powerOff(off *trouble) {
 	if !ends {
 		return
 	}
-	l.after(left, func(ctx context.Context) {
+	l.schedule(left, func(ctx context.Context) {
 		l.setPower(true)
 		switch {
 		case l.spec.Chassis != nil:
@@ -325,14 +325,14 @@ func (l *life) powerOff(off *trouble) {
 }
 
 // attend is a person looking at the service now and then, and doing what has to be done at the machine.
-func (l *life) attend(ctx context.Context) {
+func (l *machineRun) attend(ctx context.Context) {
 	h, err := l.fleet.reader.host(ctx, l.infraEnv(), l.spec.UUID, personTick)
 	if status(err) == http.StatusNotFound {
 		l.rest("is no longer known to the service")
 		return
 	}
 	if err != nil {
-		l.after(personTick, l.attend)
+		l.schedule(personTick, l.attend)
 		return
 	}
 	l.know(h)
@@ -344,7 +344,7 @@ func (l *life) attend(ctx context.Context) {
 			break // its BMC can do this without a person
 		}
 		l.logf("is %s: a person must boot it from the ISO", h.Status)
-		l.after(l.jitter.of(personTime), func(context.Context) {
+		l.schedule(l.jitter.of(personTime), func(context.Context) {
 			l.settleTroubles()
 			l.written = nil
 			l.bootISO()
@@ -354,7 +354,7 @@ func (l *life) attend(ctx context.Context) {
 		switch {
 		case l.stays("is part of the cluster"):
 		case l.fleet.cfg.Joins != nil && (l.install != nil || l.written != nil): // it has still to boot its disk
-			l.after(personTick, l.attend)
+			l.schedule(personTick, l.attend)
 		default:
 			l.conclude("is part of the cluster")
 		}
@@ -368,10 +368,10 @@ func (l *life) attend(ctx context.Context) {
 			return
 		}
 	}
-	l.after(personTick, l.attend)
+	l.schedule(personTick, l.attend)
 }
 
-func (l *life) know(h hostView) {
+func (l *machineRun) know(h hostView) {
 	role := h.Role
 	if h.Bootstrap {
 		role = "bootstrap"
@@ -382,8 +382,8 @@ func (l *life) know(h hostView) {
 	l.node.hostname, l.node.pool = h.RequestedHostname, h.MachineConfigPool
 }
 
-func (l *life) refreshStatus(ctx context.Context) {
-	waits := func(t *trouble) bool { return t.begun.IsZero() && t.rule.At.State != "" }
+func (l *machineRun) refreshStatus(ctx context.Context) {
+	waits := func(t *activeRule) bool { return t.begun.IsZero() && t.rule.At.State != "" }
 	l.mu.Lock()
 	wanted := slices.ContainsFunc(l.troubles, waits)
 	l.mu.Unlock()
@@ -395,7 +395,7 @@ func (l *life) refreshStatus(ctx context.Context) {
 	}
 }
 
-func (l *life) setStage(stage models.HostStage) {
+func (l *machineRun) setStage(stage models.HostStage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stage = stage

@@ -55,7 +55,7 @@ func said(v any, err error) models.StepReply {
 
 func failed(err error) models.StepReply { return models.StepReply{ExitCode: 1, Error: err.Error()} }
 
-func (l *life) instructionsPath(poll bool) string {
+func (l *machineRun) instructionsPath(poll bool) string {
 	p := hostPath(l.infraEnv(), l.spec.UUID) + "/instructions"
 	if poll {
 		p += "?timestamp=" + strconv.FormatInt(l.clock().Unix(), 10)
@@ -63,7 +63,7 @@ func (l *life) instructionsPath(poll bool) string {
 	return p
 }
 
-func (l *life) clock() time.Time {
+func (l *machineRun) clock() time.Time {
 	now := l.fleet.serviceTime()
 	if t := l.trouble(scenario.DoUnreachableNTP); t != nil {
 		now = now.Add(t.rule.Args.Duration("skew", 0))
@@ -72,7 +72,7 @@ func (l *life) clock() time.Time {
 }
 
 // perform starts a step. Its reply comes after the time that the step takes.
-func (l *life) perform(ctx context.Context, s *models.Step) {
+func (l *machineRun) perform(ctx context.Context, s *models.Step) {
 	switch s.StepType {
 	case models.StepTypeInstall:
 		l.startInstall(s)
@@ -93,7 +93,7 @@ func (l *life) perform(ctx context.Context, s *models.Step) {
 		return
 	}
 	l.inFlight[s.StepType] = true
-	l.after(l.jitter.of(stepTime(s.StepType)), func(ctx context.Context) {
+	l.schedule(l.jitter.of(stepTime(s.StepType)), func(ctx context.Context) {
 		delete(l.inFlight, s.StepType)
 		l.reply(ctx, s, l.answer(s))
 		l.afterReply(s)
@@ -115,7 +115,7 @@ func stepTime(stepType models.StepType) time.Duration {
 // hasReplied reports whether the service already has the reply to a step. What an
 // agent answers depends on the arguments and on the troubles of the moment only;
 // speeds and times of measurements differ each time.
-func (l *life) hasReplied(s *models.Step) bool {
+func (l *machineRun) hasReplied(s *models.Step) bool {
 	switch s.StepType {
 	case models.StepTypeContainerImageAvailability, models.StepTypeInstallationDiskSpeedCheck, models.StepTypeUpgradeAgent,
 		models.StepTypeRebootForReclaim:
@@ -125,14 +125,14 @@ func (l *life) hasReplied(s *models.Step) bool {
 	return ok && last.to == l.fingerprint(s) && l.fleet.now().Sub(last.at) < replyLife
 }
 
-func (l *life) fingerprint(s *models.Step) uint64 {
+func (l *machineRun) fingerprint(s *models.Step) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q %s", s.Args, l.standing())
 	return h.Sum64()
 }
 
 // reply posts an answer. One that is refused is given again at the next poll that asks for it.
-func (l *life) reply(ctx context.Context, s *models.Step, reply models.StepReply) {
+func (l *machineRun) reply(ctx context.Context, s *models.Step, reply models.StepReply) {
 	reply.StepID, reply.StepType = s.StepID, s.StepType
 	err := l.agentAPI().send(ctx, http.MethodPost, l.instructionsPath(false), reply, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func (l *life) reply(ctx context.Context, s *models.Step, reply models.StepReply
 }
 
 // afterReply is what some steps do to the agent itself.
-func (l *life) afterReply(s *models.Step) {
+func (l *machineRun) afterReply(s *models.Step) {
 	switch s.StepType {
 	case models.StepTypeUpgradeAgent:
 		var asked models.UpgradeAgentRequest
@@ -160,7 +160,7 @@ func (l *life) afterReply(s *models.Step) {
 		}
 		l.session++
 		l.watched = false
-		l.after(agentRestartTime, l.register)
+		l.schedule(agentRestartTime, l.register)
 	case models.StepTypeRebootForReclaim:
 		l.bootISO()
 	}
@@ -176,7 +176,7 @@ func argument(s *models.Step, into any) error {
 	return nil
 }
 
-func (l *life) answer(s *models.Step) models.StepReply {
+func (l *machineRun) answer(s *models.Step) models.StepReply {
 	switch s.StepType {
 	case models.StepTypeInventory:
 		m, patch := l.present()
@@ -218,7 +218,7 @@ func (l *life) answer(s *models.Step) models.StepReply {
 	return models.StepReply{}
 }
 
-func (l *life) measureDisk(asked struct{ Path string }) (any, error) {
+func (l *machineRun) measureDisk(asked struct{ Path string }) (any, error) {
 	sync := l.jitter.of(5 * time.Millisecond)
 	if t := l.trouble(scenario.DoSlowDisk); t != nil {
 		if t.rule.Args.Bool("fails", false) {
@@ -229,7 +229,7 @@ func (l *life) measureDisk(asked struct{ Path string }) (any, error) {
 	return map[string]any{"path": asked.Path, "io_sync_duration": sync.Milliseconds()}, nil
 }
 
-func (l *life) pullImages(asked models.ContainerImageAvailabilityRequest) (any, error) {
+func (l *machineRun) pullImages(asked models.ContainerImageAvailabilityRequest) (any, error) {
 	failure := l.trouble(scenario.DoImagePullFailure)
 	results := make([]models.ContainerImageAvailability, 0, len(asked.Images))
 	for _, name := range asked.Images {
@@ -254,7 +254,7 @@ func matchImage(glob, name string) bool {
 	return strings.Contains(name, glob)
 }
 
-func (l *life) gatherLogs(ctx context.Context, s *models.Step) {
+func (l *machineRun) gatherLogs(ctx context.Context, s *models.Step) {
 	var want struct {
 		ClusterID  string `json:"cluster_id"`
 		InfraEnvID string `json:"infra_env_id"`
@@ -266,7 +266,7 @@ func (l *life) gatherLogs(ctx context.Context, s *models.Step) {
 	l.uploadLogs(ctx, want.ClusterID, cmp.Or(want.InfraEnvID, l.infraEnv()))
 }
 
-func (l *life) uploadLogs(ctx context.Context, cluster, infraEnv string) {
+func (l *machineRun) uploadLogs(ctx context.Context, cluster, infraEnv string) {
 	progress := hostPath(infraEnv, l.spec.UUID) + "/logs-progress"
 	query := url.Values{"logs_type": {"host"}, "infra_env_id": {infraEnv}, "host_id": {l.spec.UUID}}
 	lines := fmt.Sprintf("%s: installer of %s\n", l.fleet.serviceTime().UTC().Format(time.RFC3339), l.spec.Hostname)

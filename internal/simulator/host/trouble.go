@@ -12,8 +12,8 @@ import (
 	"github.com/openshift/assisted-service/models"
 )
 
-// trouble is a rule about one machine.
-type trouble struct {
+// activeRule is a rule about one machine.
+type activeRule struct {
 	rule scenario.Rule
 	// begun is when its time came; zero before.
 	begun time.Time
@@ -22,14 +22,14 @@ type trouble struct {
 }
 
 // left is how long a trouble still lasts; ends is false for one that stays until a user acts.
-func (t *trouble) left(now time.Time) (d time.Duration, ends bool) {
+func (t *activeRule) left(now time.Time) (d time.Duration, ends bool) {
 	if t.rule.For() == 0 {
 		return 0, false
 	}
 	return t.begun.Add(t.rule.For()).Sub(now), true
 }
 
-func (t *trouble) standing(now time.Time) bool {
+func (t *activeRule) standing(now time.Time) bool {
 	if t.over || t.begun.IsZero() {
 		return false
 	}
@@ -37,7 +37,7 @@ func (t *trouble) standing(now time.Time) bool {
 	return !ends || left > 0
 }
 
-func (l *life) notice() {
+func (l *machineRun) notice() {
 	if len(l.troubles) == 0 {
 		return
 	}
@@ -55,14 +55,14 @@ func (l *life) notice() {
 }
 
 // knownRole is the wanted role, or else the service's. The caller holds mu.
-func (l *life) knownRole() string {
+func (l *machineRun) knownRole() string {
 	if l.spec.Role != "" {
 		return l.spec.Role
 	}
 	return l.role
 }
 
-func (l *life) trouble(do ...string) *trouble {
+func (l *machineRun) trouble(do ...string) *activeRule {
 	now := l.fleet.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,19 +74,19 @@ func (l *life) trouble(do ...string) *trouble {
 	return nil
 }
 
-func (l *life) enter(stage models.HostStage) {
+func (l *machineRun) enter(stage models.HostStage) {
 	l.setStage(stage)
 	l.notice()
 }
 
-func (l *life) finish(t *trouble) {
+func (l *machineRun) finish(t *activeRule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t.over = true
 }
 
 // settleTroubles puts right what a person in front of the machine puts right.
-func (l *life) settleTroubles() {
+func (l *machineRun) settleTroubles() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.troubles {
@@ -100,7 +100,7 @@ func (l *life) settleTroubles() {
 }
 
 // standing is a word for the set of troubles that stand, to tell two moments with different ones apart.
-func (l *life) standing() string {
+func (l *machineRun) standing() string {
 	now := l.fleet.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *life) standing() string {
 }
 
 // present is the machine as the troubles of the moment make it.
-func (l *life) present() (Machine, map[string]any) {
+func (l *machineRun) present() (Machine, map[string]any) {
 	m := l.spec
 	m.Disks, m.NICs, m.Gateways = slices.Clone(m.Disks), slices.Clone(m.NICs), slices.Clone(m.Gateways)
 	m.Hostname = cmp.Or(l.image.Load().hostname, m.Hostname)
@@ -143,7 +143,7 @@ func (m *Machine) move(subnet netip.Prefix, index int) {
 	}
 }
 
-func (f *Fleet) roleIndex(l *life) int {
+func (f *Fleet) roleIndex(l *machineRun) int {
 	role := l.lockedRole()
 	n := 0
 	for _, other := range f.all() {
@@ -157,15 +157,15 @@ func (f *Fleet) roleIndex(l *life) int {
 	return n
 }
 
-func (l *life) lockedRole() string {
+func (l *machineRun) lockedRole() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return scenario.NormalRole(l.knownRole())
 }
 
 // strangers are the machines that the scenario makes appear. Each boots when its rule's time has come.
-func (f *Fleet) strangers() ([]*life, error) {
-	var lives []*life
+func (f *Fleet) strangers() ([]*machineRun, error) {
+	var lives []*machineRun
 	for _, rule := range f.cfg.Scenario.HostRules() {
 		if rule.Do != scenario.DoAppear {
 			continue
@@ -191,7 +191,7 @@ func (f *Fleet) strangers() ([]*life, error) {
 		}
 		l := newLife(f, index, m)
 		l.stranger = true
-		l.troubles = []*trouble{{rule: scenario.Rule{Do: scenario.DoAppear, At: rule.At}}}
+		l.troubles = []*activeRule{{rule: scenario.Rule{Do: scenario.DoAppear, At: rule.At}}}
 		lives = append(lives, l)
 	}
 	return lives, nil

@@ -54,7 +54,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 		return h.releaseAgent(ctx, agent)
 	case host == nil:
 		if !h.hostsKnown(agent) {
-			h.later(k, retryAfter)
+			h.requeueAfter(k, retryAfter)
 			return nil
 		}
 		h.logf("%s has no host any more", k)
@@ -86,7 +86,7 @@ func (h *hub) reconcileAgent(ctx context.Context, k key) error {
 	case fault == nil:
 		h.passed[host.ID] = agent.GetGeneration()
 	case !assisted.IsInput(fault):
-		h.later(k, retryAfter)
+		h.requeueAfter(k, retryAfter)
 	}
 	if host = h.hosts[k.id]; host == nil {
 		return nil

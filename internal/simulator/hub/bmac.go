@@ -136,7 +136,7 @@ func (h *hub) cool(env, host *apiobject.Object) bool {
 		return false
 	}
 	if rest := cooling - h.clock.Now().Sub(made); rest > 0 {
-		h.later(keyOf(hubapi.KindBareMetalHost, host), rest)
+		h.requeueAfter(keyOf(hubapi.KindBareMetalHost, host), rest)
 		return false
 	}
 	return true

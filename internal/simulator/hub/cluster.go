@@ -85,7 +85,7 @@ func (h *hub) reconcileCluster(ctx context.Context, k key) error {
 	m := remembered(h.clusters, k)
 	fault := h.syncCluster(ctx, m, p)
 	if fault != nil && !assisted.IsInput(fault) {
-		h.later(k, retryAfter)
+		h.requeueAfter(k, retryAfter)
 	}
 	if m.rest != nil {
 		if err := h.drive(ctx, m, p, fault); err != nil {

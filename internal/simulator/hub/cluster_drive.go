@@ -110,17 +110,17 @@ func (h *hub) start(ctx context.Context, m *clusterMemory, p *pair) error {
 		return nil
 	}
 	if since := h.clock.Now().Sub(m.tried); since < startPause {
-		h.later(p.key, startPause-since)
+		h.requeueAfter(p.key, startPause-since)
 		return nil
 	}
 	if behind, err := h.behind(ctx, m); behind || err != nil {
-		h.later(p.key, time.Second)
+		h.requeueAfter(p.key, time.Second)
 		return err
 	}
 	m.tried = h.clock.Now()
 	if err := h.backend.Do(ctx, "POST", "/v2/clusters/"+m.id+"/actions/install", nil, nil); err != nil {
 		h.logf("%s cannot be started: %v", p.key, err)
-		h.later(p.key, startPause)
+		h.requeueAfter(p.key, startPause)
 		return h.readCluster(ctx, m)
 	}
 	h.logf("%s is started", p.key)
@@ -169,7 +169,7 @@ func (h *hub) publish(ctx context.Context, m *clusterMemory, p *pair, done bool)
 		return err
 	}
 	have, _, _ := unstructured.NestedMap(p.aci.Object, "spec", "clusterMetadata")
-	if same(meta, have) {
+	if hasAll(meta, have) {
 		return nil
 	}
 	merged := maps.Clone(have)

@@ -225,7 +225,7 @@ func (h *hub) sendManifests(ctx context.Context, m *clusterMemory, p *pair) erro
 	files, err := h.readManifests(ctx, p)
 	if err != nil {
 		if assisted.IsInput(err) {
-			h.later(p.key, manifestRetry)
+			h.requeueAfter(p.key, manifestRetry)
 		}
 		return err
 	}

@@ -173,7 +173,7 @@ func (h *hub) loop(ctx context.Context) error {
 
 // timely does what takes the controllers next to no time, on the simulation's clock.
 func (h *hub) timely(ctx context.Context, do func(context.Context)) {
-	defer clock.Working(h.clock)()
+	defer clock.Freeze(h.clock)()
 	do(ctx)
 }
 
@@ -242,7 +242,7 @@ func (h *hub) reconcile(ctx context.Context, k key) error {
 	return nil
 }
 
-func (h *hub) later(k key, d time.Duration) { h.queue.after(k, h.clock.Now().Add(d)) }
+func (h *hub) requeueAfter(k key, d time.Duration) { h.queue.after(k, h.clock.Now().Add(d)) }
 
 // queue holds the objects to reconcile, each once, in order, some not before their time.
 type queue struct {

@@ -59,7 +59,7 @@ func (h *hub) reconcileInfraEnv(ctx context.Context, k key) error {
 	fault := h.syncInfraEnv(ctx, m, env, &spec)
 	var waits *errNoCluster
 	if fault != nil && !assisted.IsInput(fault) && !errors.As(fault, &waits) {
-		h.later(k, retryAfter)
+		h.requeueAfter(k, retryAfter)
 	}
 	return h.reportInfraEnv(ctx, m, env, &spec, fault)
 }

@@ -152,7 +152,7 @@ func (in *clusterInputs) update(now map[string]any) map[string]any {
 	delete(want, "high_availability_mode") // is not to be changed
 	changed := map[string]any{}
 	for name, value := range want {
-		if !same(plain(value), now[name]) {
+		if !hasAll(plain(value), now[name]) {
 			changed[name] = value
 		}
 	}
@@ -188,20 +188,20 @@ func plain(value any) any {
 	return out
 }
 
-// same reports whether have says all of want: empty texts count as absent, and maps may say more.
-func same(want, have any) bool {
+// hasAll reports whether have says all of want: empty texts count as absent, and maps may say more.
+func hasAll(want, have any) bool {
 	switch w := want.(type) {
 	case map[string]any:
 		h, _ := have.(map[string]any)
 		for name, value := range w {
-			if !same(value, h[name]) {
+			if !hasAll(value, h[name]) {
 				return false
 			}
 		}
 		return true
 	case []any:
 		h, _ := have.([]any)
-		return slices.EqualFunc(w, h, same)
+		return slices.EqualFunc(w, h, hasAll)
 	case string:
 		h, _ := have.(string)
 		return w == h

@@ -26,7 +26,7 @@ func (h *hub) releaseDeployment(ctx context.Context, cd *apiobject.Object) error
 	}
 	if ref := deploy.ClusterInstallRef; ref != nil {
 		if aci := h.store.get(hubapi.KindAgentClusterInstall, k.space, ref.Name); aci != nil {
-			h.later(k, waitForOthers)
+			h.requeueAfter(k, waitForOthers)
 			if aci.GetDeletionTimestamp() != nil {
 				return nil
 			}
@@ -279,7 +279,7 @@ func (h *hub) reachNode(ctx context.Context, agent *apiobject.Object, owner key)
 		status, false,
 		condition.Condition{Type: hubapi.ConditionCleanup, Status: condition.False, Reason: "CleanupFailed", Message: err.Error()},
 	)
-	h.later(keyOf(hubapi.KindAgent, agent), retryAfter)
+	h.requeueAfter(keyOf(hubapi.KindAgent, agent), retryAfter)
 	return errors.Join(err, h.writeStatus(ctx, agent, status))
 }
 

@@ -182,7 +182,7 @@ func (c *Workload) ensure(ctx context.Context) (*spoke.Spoke, error) {
 	if played := c.Played(); played != nil {
 		return played, nil
 	}
-	defer clock.Working(c.config.Clock)()
+	defer clock.Freeze(c.config.Clock)()
 	said, err := c.read(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("read the cluster that it joins: %w", err)

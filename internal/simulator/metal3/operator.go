@@ -112,7 +112,7 @@ func (o *operator) next(ctx context.Context) bool {
 // timely looks at an object, which takes next to no time on the simulation's clock, and gives
 // when it is to be looked at again; 0 is when something changes.
 func (o *operator) timely(ctx context.Context, k key) (time.Duration, error) {
-	defer clock.Working(o.clock)()
+	defer clock.Freeze(o.clock)()
 	switch k.resource {
 	case hosts:
 		return o.reconcileHost(ctx, k)

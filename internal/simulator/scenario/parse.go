@@ -145,7 +145,7 @@ func (r *reader) rule(node *yamltree.Node, half, what string, f fields) Rule {
 	match := r.typed(fields["match"], what+".match", f.Match)
 	at := r.typed(fields["at"], what+".at", f.At)
 	rule.Match = r.match(fields["match"], match)
-	rule.At = At{
+	rule.At = StartCondition{
 		State: Args(at).String("state", ""), Stage: Args(at).String("stage", ""),
 		Answered: Args(at).String("answered", ""),
 		After:    Args(at).Duration("after", 0), Call: Args(at).Int("call", 0),

@@ -38,13 +38,13 @@ func TestParseReadsEveryField(t *testing.T) {
 		Name: "t",
 		Service: []Rule{{
 			Match: Match{Method: "GET", Path: "/v2/clusters/*", Client: "user"},
-			At:    At{State: "installing", After: 10 * time.Minute, Call: 3},
+			At:    StartCondition{State: "installing", After: 10 * time.Minute, Call: 3},
 			Do:    DoRespond, Line: 6, Column: 5,
 			Args: Args{"status": 500, "times": 5, "for": 3 * time.Minute, "body": "no"},
 		}},
 		Hosts: []Rule{{
 			Match: Match{Name: "worker-*", Role: "worker", Index: &one, MAC: "52:54:00:aa:00:01"},
-			At:    At{Stage: "Writing image to disk"},
+			At:    StartCondition{Stage: "Writing image to disk"},
 			Do:    DoFail, Line: 11, Column: 5,
 			Args: Args{"reason": "the disk died"},
 		}, {

@@ -37,7 +37,7 @@ type Scenario struct {
 // Rule is one piece of trouble: what it hits, when it starts, and what it is.
 type Rule struct {
 	Match Match
-	At    At
+	At    StartCondition
 	// Do is the verb: one of the Do… constants of its half.
 	Do   string
 	Args Args
@@ -282,8 +282,8 @@ func NormalRole(role string) string {
 	return role
 }
 
-// At says when a rule starts. Every field that is set must have come true; none set is from the beginning.
-type At struct {
+// StartCondition says when a rule starts. Every field that is set must have come true; none set is from the beginning.
+type StartCondition struct {
 	// State is the status of the cluster (service rules) or of the host (host rules), in the service's words.
 	State string
 	// Stage is the install stage that a host has entered.
@@ -305,7 +305,7 @@ type Moment struct {
 }
 
 // Reached reports whether the rule's time has come: State and Stage must be the present ones.
-func (a At) Reached(now Moment) bool {
+func (a StartCondition) Reached(now Moment) bool {
 	return (a.State == "" || a.State == now.State) &&
 		(a.Stage == "" || a.Stage == now.Stage) &&
 		(a.Answered == "" || slices.Contains(now.Answered, a.Answered)) &&

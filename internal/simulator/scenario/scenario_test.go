@@ -67,18 +67,18 @@ func TestMatchHost(t *testing.T) {
 func TestAtReached(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		at   At
+		at   StartCondition
 		now  Moment
 		want bool
 	}{
-		{"from the beginning", At{}, Moment{}, true},
-		{"too early", At{After: time.Minute}, Moment{Elapsed: 59 * time.Second}, false},
-		{"late", At{After: time.Minute}, Moment{Elapsed: time.Hour}, true},
-		{"in the state", At{State: "installing"}, Moment{State: "installing"}, true},
-		{"past the state", At{State: "installing"}, Moment{State: "finalizing"}, false},
-		{"stage and time", At{Stage: "Joined", After: time.Minute}, Moment{Stage: "Joined"}, false},
-		{"third call", At{Call: 3}, Moment{Call: 3}, true},
-		{"second call", At{Call: 3}, Moment{Call: 2}, false},
+		{"from the beginning", StartCondition{}, Moment{}, true},
+		{"too early", StartCondition{After: time.Minute}, Moment{Elapsed: 59 * time.Second}, false},
+		{"late", StartCondition{After: time.Minute}, Moment{Elapsed: time.Hour}, true},
+		{"in the state", StartCondition{State: "installing"}, Moment{State: "installing"}, true},
+		{"past the state", StartCondition{State: "installing"}, Moment{State: "finalizing"}, false},
+		{"stage and time", StartCondition{Stage: "Joined", After: time.Minute}, Moment{Stage: "Joined"}, false},
+		{"third call", StartCondition{Call: 3}, Moment{Call: 3}, true},
+		{"second call", StartCondition{Call: 3}, Moment{Call: 2}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.at.Reached(tc.now); got != tc.want {

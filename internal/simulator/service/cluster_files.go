@@ -156,7 +156,7 @@ func presigned(*wire.Call) (wire.Reply, error) {
 
 // uploadIngressCert takes the certificate that makes the kubeconfig complete.
 func (a *fileAPI) uploadIngressCert(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	cert := string(wire.Taken[models.IngressCertParams](c))
+	cert := string(wire.TypedBody[models.IngressCertParams](c))
 	if !model.OneOf(cl.Status, model.ClusterFinalizing, model.ClusterInstalled) {
 		return wire.Reply{}, wire.BadRequest("Cluster %s is in %s state, upload ingress ca can be done only in %s or %s state", cl.ID, cl.Status,
 			model.ClusterFinalizing, model.ClusterInstalled)
@@ -180,7 +180,7 @@ func (a *fileAPI) readInstallConfig(_ *wire.Call, cl *model.Cluster) (wire.Reply
 
 // updateInstallConfig replaces the user's changes. The body is JSON in a JSON string; the answer is empty.
 func (a *fileAPI) updateInstallConfig(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	text := wire.Taken[string](c)
+	text := wire.TypedBody[string](c)
 	ic, err := installfiles.ConfigWith(cl, text)
 	if err == nil && ic.AdditionalTrustBundle != "" {
 		err = request.CheckTrustBundle(ic.AdditionalTrustBundle)
@@ -216,7 +216,7 @@ func listManifests(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 }
 
 func createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	p := wire.Taken[models.CreateManifestParams](c)
+	p := wire.TypedBody[models.CreateManifestParams](c)
 	if err := request.CheckManifestName("file_name", *p.FileName); err != nil {
 		return wire.Reply{}, err
 	}
@@ -232,7 +232,7 @@ func createManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 }
 
 func (a *fileAPI) updateManifest(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	p := wire.Taken[models.UpdateManifestParams](c)
+	p := wire.TypedBody[models.UpdateManifestParams](c)
 	key := p.Folder + "/" + p.FileName
 	m, found := cl.Manifests[key]
 	if !found {
@@ -329,7 +329,7 @@ func (a *fileAPI) hostLogsProgress(c *wire.Call, h *model.Host) (wire.Reply, err
 }
 
 func (a *fileAPI) logsProgress(c *wire.Call, info *string, startedAt *model.Millis) (wire.Reply, error) {
-	*info = string(*wire.Taken[models.LogsProgressParams](c).LogsState)
+	*info = string(*wire.TypedBody[models.LogsProgressParams](c).LogsState)
 	if *info == "requested" {
 		*startedAt = model.Millis(a.source.now())
 	}

@@ -111,7 +111,7 @@ func readUISettings(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 }
 
 func setUISettings(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	text := wire.Taken[string](c)
+	text := wire.TypedBody[string](c)
 	cl.UISettings = text
 	return wire.Reply{Status: http.StatusOK, Body: []byte(text), RawType: "application/json"}, nil
 }
@@ -150,7 +150,7 @@ func (a *clusterAPI) readOperators(c *wire.Call) (wire.Reply, error) {
 }
 
 func (a *clusterAPI) reportOperator(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[models.OperatorMonitorReport](c)
+	p := wire.TypedBody[models.OperatorMonitorReport](c)
 	if p.Name == "" {
 		return wire.Reply{}, wire.BadRequest("empty operator name is not allowed")
 	}
@@ -187,7 +187,7 @@ func measureFinalizing(c *model.Cluster) {
 }
 
 func (a *clusterAPI) registerCluster(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[request.ClusterCreateParams](c)
+	p := wire.TypedBody[request.ClusterCreateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}
@@ -222,7 +222,7 @@ func (a *clusterAPI) newCluster(owner string) *model.Cluster {
 }
 
 func (a *clusterAPI) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	p := wire.Taken[request.V2ClusterUpdateParams](c)
+	p := wire.TypedBody[request.V2ClusterUpdateParams](c)
 	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
 		return wire.Reply{}, err
 	}
@@ -276,7 +276,7 @@ func (m *monitor) refreshClusterNow(c *model.Cluster) {
 
 // importCluster makes a cluster out of one that was installed elsewhere, so that hosts can be added to it.
 func (a *clusterAPI) importCluster(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[models.ImportClusterParams](c)
+	p := wire.TypedBody[models.ImportClusterParams](c)
 	cl := a.newCluster(c.Owner())
 	cl.Kind, cl.Imported = model.KindAddHosts, true
 	cl.Name, cl.OpenshiftClusterID, cl.APIVipDNSName = *p.Name, p.OpenshiftClusterID.String(), *p.APIVipDnsname
@@ -320,7 +320,7 @@ type disconnectedCreate struct {
 }
 
 func (a *clusterAPI) registerDisconnected(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[disconnectedCreate](c)
+	p := wire.TypedBody[disconnectedCreate](c)
 	if p.Name == "" {
 		return wire.Reply{}, wire.Malformed("name in body is required")
 	}

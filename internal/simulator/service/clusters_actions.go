@@ -208,7 +208,7 @@ type finalizingReport struct {
 }
 
 func (a *clusterAPI) reportFinalizing(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[finalizingReport](c)
+	p := wire.TypedBody[finalizingReport](c)
 	at := model.FinalizingIndex(string(p.FinalizingStage))
 	if at < 0 {
 		return wire.Reply{}, wire.BadRequest("invalid finaling stage '%s'", p.FinalizingStage)
@@ -238,7 +238,7 @@ const operatorReport = "CLUSTER_OPERATORS_REPORT"
 
 // completeInstallation takes the controller's verdict, which decides nothing: operators and time do.
 func (a *clusterAPI) completeInstallation(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
-	p := wire.Taken[models.CompletionParams](c)
+	p := wire.TypedBody[models.CompletionParams](c)
 	if data, reported := p.Data[operatorReport]; reported && !*p.IsSuccess {
 		if failed, err := failedOperators(data); err == nil {
 			a.journal.addEvent(
@@ -295,7 +295,7 @@ func readIgnored(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 }
 
 func (a *clusterAPI) setIgnored(c *wire.Call) (wire.Reply, error) {
-	p, id := wire.Taken[models.IgnoredValidations](c), c.PathValue("cluster_id")
+	p, id := wire.TypedBody[models.IgnoredValidations](c), c.PathValue("cluster_id")
 	cl := a.records.clusters.of(id)
 	if cl == nil {
 		return wire.Reply{}, wire.Refuse(http.StatusInternalServerError,

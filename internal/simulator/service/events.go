@@ -217,7 +217,7 @@ func (j *journal) listEvents(c *wire.Call) (wire.Reply, error) {
 }
 
 func (j *journal) triggerEvent(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[models.Event](c)
+	p := wire.TypedBody[models.Event](c)
 	e := event{Name: p.Name, Message: *p.Message, Severity: *p.Severity, Props: p.Props, metrics: p.Category == models.EventCategoryMetrics}
 	for id, into := range map[*strfmt.UUID]*string{p.ClusterID: &e.ClusterID, p.HostID: &e.HostID, p.InfraEnvID: &e.InfraEnvID} {
 		if id != nil {

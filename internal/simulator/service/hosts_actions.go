@@ -20,7 +20,7 @@ type hostAPI struct {
 }
 
 func (a *hostAPI) bindHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[models.BindHostParams](c)
+	p := wire.TypedBody[models.BindHostParams](c)
 	if h.Cluster != nil {
 		return wire.Reply{}, wire.Conflict("Host %s is already bound to cluster %s", h.ID, h.ClusterID)
 	}

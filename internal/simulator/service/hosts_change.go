@@ -15,7 +15,7 @@ import (
 
 // registerHost lets an agent in: a new machine, or a known one that booted the image again.
 func (a *agentAPI) registerHost(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
-	p := wire.Taken[models.HostCreateParams](c)
+	p := wire.TypedBody[models.HostCreateParams](c)
 	id := strings.ToLower(p.HostID.String())
 	if h := a.records.hosts.of(e.ID + "/" + id); h != nil {
 		return a.registerAgain(h, p.DiscoveryAgentVersion)
@@ -153,7 +153,7 @@ func wrongBoot(h *model.Host) string {
 
 // updateHost changes what a user may choose about a host: all of it or nothing.
 func (a *hostAPI) updateHost(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[request.HostUpdateParams](c)
+	p := wire.TypedBody[request.HostUpdateParams](c)
 	changed := *h // work on a copy, so that a refusal leaves everything as it was
 	if err := request.ChangeHost(&changed, &p); err != nil {
 		return wire.Reply{}, err
@@ -193,7 +193,7 @@ func installerFlags() []string {
 }
 
 func (a *hostAPI) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[models.InstallerArgsParams](c)
+	p := wire.TypedBody[models.InstallerArgsParams](c)
 	for _, a := range p.Args {
 		if strings.HasPrefix(a, "-") && !slices.Contains(installerFlags(), a) {
 			return wire.Reply{}, wire.BadRequest("found unexpected flag %s for installer - allowed flags are %v", a, installerFlags())
@@ -212,7 +212,7 @@ func (a *hostAPI) updateInstallerArgs(c *wire.Call, h *model.Host) (wire.Reply, 
 }
 
 func (a *hostAPI) updateHostIgnition(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[models.HostIgnitionParams](c)
+	p := wire.TypedBody[models.HostIgnitionParams](c)
 	if p.Config != "" {
 		if err := request.CheckIgnition(p.Config); err != nil {
 			return wire.Reply{}, err

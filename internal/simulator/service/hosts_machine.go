@@ -33,7 +33,7 @@ type agentAPI struct {
 }
 
 func (a *agentAPI) stepReply(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[models.StepReply](c)
+	p := wire.TypedBody[models.StepReply](c)
 	if p.ExitCode != 0 {
 		if err := a.stepFailed(h, &p); err != nil {
 			return wire.Reply{}, err
@@ -252,7 +252,7 @@ type stageReport struct {
 }
 
 func (a *agentAPI) reportProgress(c *wire.Call, h *model.Host) (wire.Reply, error) {
-	p := wire.Taken[stageReport](c)
+	p := wire.TypedBody[stageReport](c)
 	stage := p.CurrentStage
 	if stage != "" {
 		if err := wire.BodyEnum("current_stage", stage, model.AllStages()...); err != nil {

@@ -29,7 +29,7 @@ type infraEnvAPI struct {
 }
 
 func (a *infraEnvAPI) registerInfraEnv(c *wire.Call) (wire.Reply, error) {
-	p := wire.Taken[request.InfraEnvCreateParams](c)
+	p := wire.TypedBody[request.InfraEnvCreateParams](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}
@@ -158,7 +158,7 @@ func readInfraEnv(_ *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
 }
 
 func (a *infraEnvAPI) updateInfraEnv(c *wire.Call, e *model.InfraEnv) (wire.Reply, error) {
-	p := wire.Taken[request.InfraEnvUpdateParams](c)
+	p := wire.TypedBody[request.InfraEnvUpdateParams](c)
 	if err := request.CheckImageType(p.ImageType); err != nil {
 		return wire.Reply{}, err
 	}

@@ -39,139 +39,139 @@ func empty(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK
 
 func (a *clusterAPI) routes(r *router) {
 	ofCluster, ofStored := a.records.ofCluster, a.records.ofStored
-	r.on("POST /v2/clusters", a.registerCluster, wire.Body[request.ClusterCreateParams]("new-cluster-params"))
-	r.on("GET /v2/clusters", a.listClusters, wire.QueryID("openshift_cluster_id"))
-	r.on("POST /v2/clusters/import", a.importCluster, wire.Body[models.ImportClusterParams]("new-import-cluster-params"))
-	r.on("POST /v2/clusters/disconnected", a.registerDisconnected, wire.Body[disconnectedCreate]("new-cluster-params"))
-	r.on("GET /v2/clusters/default-config", defaultConfig)
-	r.on("GET /v2/clusters/{cluster_id}", a.readCluster)
-	r.on("PATCH /v2/clusters/{cluster_id}", ofCluster(a.updateCluster), wire.Body[request.V2ClusterUpdateParams]("cluster-update-params"))
-	r.on("DELETE /v2/clusters/{cluster_id}", ofCluster(a.deleteCluster))
-	r.on("POST /v2/clusters/{cluster_id}/actions/install", ofCluster(a.installCluster))
-	r.on("POST /v2/clusters/{cluster_id}/actions/cancel", ofCluster(a.cancelCluster))
-	r.on("POST /v2/clusters/{cluster_id}/actions/reset", ofCluster(a.resetCluster))
-	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-hosts", ofCluster(a.allowAddHosts))
-	r.on("POST /v2/clusters/{cluster_id}/actions/allow-add-workers", ofCluster(a.allowAddHosts))
-	r.on(
+	r.handle("POST /v2/clusters", a.registerCluster, wire.Body[request.ClusterCreateParams]("new-cluster-params"))
+	r.handle("GET /v2/clusters", a.listClusters, wire.QueryID("openshift_cluster_id"))
+	r.handle("POST /v2/clusters/import", a.importCluster, wire.Body[models.ImportClusterParams]("new-import-cluster-params"))
+	r.handle("POST /v2/clusters/disconnected", a.registerDisconnected, wire.Body[disconnectedCreate]("new-cluster-params"))
+	r.handle("GET /v2/clusters/default-config", defaultConfig)
+	r.handle("GET /v2/clusters/{cluster_id}", a.readCluster)
+	r.handle("PATCH /v2/clusters/{cluster_id}", ofCluster(a.updateCluster), wire.Body[request.V2ClusterUpdateParams]("cluster-update-params"))
+	r.handle("DELETE /v2/clusters/{cluster_id}", ofCluster(a.deleteCluster))
+	r.handle("POST /v2/clusters/{cluster_id}/actions/install", ofCluster(a.installCluster))
+	r.handle("POST /v2/clusters/{cluster_id}/actions/cancel", ofCluster(a.cancelCluster))
+	r.handle("POST /v2/clusters/{cluster_id}/actions/reset", ofCluster(a.resetCluster))
+	r.handle("POST /v2/clusters/{cluster_id}/actions/allow-add-hosts", ofCluster(a.allowAddHosts))
+	r.handle("POST /v2/clusters/{cluster_id}/actions/allow-add-workers", ofCluster(a.allowAddHosts))
+	r.handle(
 		"POST /v2/clusters/{cluster_id}/actions/complete-installation", ofCluster(a.completeInstallation),
 		wire.Body[models.CompletionParams]("completion-params"),
 	)
-	r.on("GET /v2/clusters/{cluster_id}/ignored-validations", ofCluster(readIgnored))
-	r.on("PUT /v2/clusters/{cluster_id}/ignored-validations", a.setIgnored, wire.Body[models.IgnoredValidations]("ignored-validations"))
-	r.on("GET /v2/clusters/{cluster_id}/preflight-requirements", ofStored("record not found", preflight))
-	r.on(
+	r.handle("GET /v2/clusters/{cluster_id}/ignored-validations", ofCluster(readIgnored))
+	r.handle("PUT /v2/clusters/{cluster_id}/ignored-validations", a.setIgnored, wire.Body[models.IgnoredValidations]("ignored-validations"))
+	r.handle("GET /v2/clusters/{cluster_id}/preflight-requirements", ofStored("record not found", preflight))
+	r.handle(
 		"GET /v2/clusters/{cluster_id}/supported-platforms",
 		ofStored("error getting cluster, error: record not found", supportedPlatforms),
 	)
-	r.on(
+	r.handle(
 		"GET /v2/clusters/{cluster_id}/hosts", a.hosts.listClusterHosts,
 		wire.Choice("role", model.RoleMaster, model.RoleArbiter, model.RoleWorker, model.RoleAuto),
 	)
-	r.on("GET /v2/clusters/{cluster_id}/ui-settings", ofStored("record not found", readUISettings))
-	r.on("PUT /v2/clusters/{cluster_id}/ui-settings", ofStored("record not found", setUISettings), wire.Body[string]("ui-settings"))
-	r.on("GET /v2/clusters/{cluster_id}/monitored-operators", a.readOperators)
-	r.on("PUT /v2/clusters/{cluster_id}/monitored-operators", a.reportOperator, wire.Body[models.OperatorMonitorReport]("report-params"))
-	r.on("PUT /v2/clusters/{cluster_id}/progress", a.reportFinalizing, wire.Body[finalizingReport]("finalizing-progress"))
-	r.on("GET /v2/domains", func(*wire.Call) (wire.Reply, error) { return wire.OK([]struct{}{}) })
+	r.handle("GET /v2/clusters/{cluster_id}/ui-settings", ofStored("record not found", readUISettings))
+	r.handle("PUT /v2/clusters/{cluster_id}/ui-settings", ofStored("record not found", setUISettings), wire.Body[string]("ui-settings"))
+	r.handle("GET /v2/clusters/{cluster_id}/monitored-operators", a.readOperators)
+	r.handle("PUT /v2/clusters/{cluster_id}/monitored-operators", a.reportOperator, wire.Body[models.OperatorMonitorReport]("report-params"))
+	r.handle("PUT /v2/clusters/{cluster_id}/progress", a.reportFinalizing, wire.Body[finalizingReport]("finalizing-progress"))
+	r.handle("GET /v2/domains", func(*wire.Call) (wire.Reply, error) { return wire.OK([]struct{}{}) })
 }
 
 func (a *fileAPI) routes(r *router) {
 	ofCluster, ofStored, ofHost := a.records.ofCluster, a.records.ofStored, a.records.ofHost
 	file, folder := wire.Required("file_name"), wire.Choice("folder", "manifests", "openshift")
 	credentials := wire.Required("file_name", "kubeconfig", "kubeconfig-noingress", "kubeadmin-password")
-	r.on("GET /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", listManifests))
-	r.on(
+	r.handle("GET /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", listManifests))
+	r.handle(
 		"POST /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", createManifest),
 		wire.Body[models.CreateManifestParams]("CreateManifestParams"),
 	)
-	r.on(
+	r.handle(
 		"PATCH /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", a.updateManifest),
 		wire.Body[models.UpdateManifestParams]("UpdateManifestParams"),
 	)
-	r.on("DELETE /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", deleteManifest), file, folder)
-	r.on("GET /v2/clusters/{cluster_id}/manifests/files", ofStored("Object Not Found", a.readManifest), file, folder)
-	r.on("GET /v2/clusters/{cluster_id}/credentials", ofStored("record not found", readCredentials))
-	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials", ofStored("record not found", a.downloadCredentials), credentials)
-	r.on("GET /v2/clusters/{cluster_id}/downloads/credentials-presigned", presigned, credentials)
-	r.on(
+	r.handle("DELETE /v2/clusters/{cluster_id}/manifests", ofStored("Object Not Found", deleteManifest), file, folder)
+	r.handle("GET /v2/clusters/{cluster_id}/manifests/files", ofStored("Object Not Found", a.readManifest), file, folder)
+	r.handle("GET /v2/clusters/{cluster_id}/credentials", ofStored("record not found", readCredentials))
+	r.handle("GET /v2/clusters/{cluster_id}/downloads/credentials", ofStored("record not found", a.downloadCredentials), credentials)
+	r.handle("GET /v2/clusters/{cluster_id}/downloads/credentials-presigned", presigned, credentials)
+	r.handle(
 		"GET /v2/clusters/{cluster_id}/downloads/files", ofStored("record not found", a.downloadFile),
 		wire.Required("file_name", clusterFiles()...),
 	)
-	r.on("GET /v2/clusters/{cluster_id}/downloads/files-presigned", presigned,
+	r.handle("GET /v2/clusters/{cluster_id}/downloads/files-presigned", presigned,
 		wire.Required("file_name", "bootstrap.ign", "master.ign", "metadata.json", "worker.ign",
 			"install-config.yaml", "logs", "manifests"))
-	r.on(
+	r.handle(
 		"POST /v2/clusters/{cluster_id}/uploads/ingress-cert", ofCluster(a.uploadIngressCert),
 		wire.Body[models.IngressCertParams]("ingress-cert-params"),
 	)
-	r.on(
+	r.handle(
 		"GET /v2/clusters/{cluster_id}/logs", ofStored("record not found", a.downloadLogs), wire.Choice("logs_type", logTypes()...),
 		wire.QueryID("host_id"),
 	)
-	r.on("POST /v2/clusters/{cluster_id}/logs", ofCluster(a.uploadLogs), wire.Required("logs_type", logTypes()...),
+	r.handle("POST /v2/clusters/{cluster_id}/logs", ofCluster(a.uploadLogs), wire.Required("logs_type", logTypes()...),
 		wire.QueryID("host_id"), wire.QueryID("infra_env_id"), wire.Form(), wire.FormFile("upfile"))
-	r.on(
+	r.handle(
 		"PUT /v2/clusters/{cluster_id}/logs-progress", ofCluster(a.clusterLogsProgress),
 		wire.Body[models.LogsProgressParams]("logs-progress-params"),
 	)
-	r.on("GET /v2/clusters/{cluster_id}/install-config", ofCluster(a.readInstallConfig))
-	r.on("PATCH /v2/clusters/{cluster_id}/install-config", ofCluster(a.updateInstallConfig), wire.Body[string]("install-config-params"))
-	r.on("GET "+oneHost+"/ignition", a.readHostIgnition)
-	r.on("PUT "+oneHost+"/logs-progress", ofHost(a.hostLogsProgress), wire.Body[models.LogsProgressParams]("logs-progress-params"))
-	r.on("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", a.downloadHostIgnition)
+	r.handle("GET /v2/clusters/{cluster_id}/install-config", ofCluster(a.readInstallConfig))
+	r.handle("PATCH /v2/clusters/{cluster_id}/install-config", ofCluster(a.updateInstallConfig), wire.Body[string]("install-config-params"))
+	r.handle("GET "+oneHost+"/ignition", a.readHostIgnition)
+	r.handle("PUT "+oneHost+"/logs-progress", ofHost(a.hostLogsProgress), wire.Body[models.LogsProgressParams]("logs-progress-params"))
+	r.handle("GET /v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition", a.downloadHostIgnition)
 }
 
 func (a *infraEnvAPI) routes(r *router) {
 	ofInfraEnv := a.records.ofInfraEnv
 	script := wire.Choice("ipxe_script_type", "discovery-image-always", "boot-order-control")
-	r.on("POST /v2/infra-envs", a.registerInfraEnv, wire.Body[request.InfraEnvCreateParams]("infraenv-create-params"))
-	r.on("GET /v2/infra-envs", a.listInfraEnvs, wire.QueryID("cluster_id"))
-	r.on("GET /v2/infra-envs/{infra_env_id}", ofInfraEnv(readInfraEnv))
-	r.on(
+	r.handle("POST /v2/infra-envs", a.registerInfraEnv, wire.Body[request.InfraEnvCreateParams]("infraenv-create-params"))
+	r.handle("GET /v2/infra-envs", a.listInfraEnvs, wire.QueryID("cluster_id"))
+	r.handle("GET /v2/infra-envs/{infra_env_id}", ofInfraEnv(readInfraEnv))
+	r.handle(
 		"PATCH /v2/infra-envs/{infra_env_id}", ofInfraEnv(a.updateInfraEnv),
 		wire.Body[request.InfraEnvUpdateParams]("infra-env-update-params"),
 	)
-	r.on("DELETE /v2/infra-envs/{infra_env_id}", ofInfraEnv(a.deleteInfraEnv))
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", ofInfraEnv(a.imageURL))
-	r.on(
+	r.handle("DELETE /v2/infra-envs/{infra_env_id}", ofInfraEnv(a.deleteInfraEnv))
+	r.handle("GET /v2/infra-envs/{infra_env_id}/downloads/image-url", ofInfraEnv(a.imageURL))
+	r.handle(
 		"GET /v2/infra-envs/{infra_env_id}/downloads/files", ofInfraEnv(a.infraEnvFile),
 		wire.Required("file_name", "discovery.ign", "ipxe-script", "static-network-config"), script,
 		wire.Choice("discovery_iso_type", discovery.FullISO, discovery.MinimalISO, discovery.DisconnectedISO),
 	)
-	r.on(
+	r.handle(
 		"GET /v2/infra-envs/{infra_env_id}/downloads/files-presigned", ofInfraEnv(a.infraEnvPresigned),
 		wire.Required("file_name", "discovery.ign", "ipxe-script"), script,
 	)
-	r.on("GET /v2/infra-envs/{infra_env_id}/downloads/minimal-initrd", ofInfraEnv(minimalInitrd))
-	r.on("POST /v2/infra-envs/{infra_env_id}/regenerate-signing-key", ofInfraEnv(a.regenerateSigningKey))
+	r.handle("GET /v2/infra-envs/{infra_env_id}/downloads/minimal-initrd", ofInfraEnv(minimalInitrd))
+	r.handle("POST /v2/infra-envs/{infra_env_id}/regenerate-signing-key", ofInfraEnv(a.regenerateSigningKey))
 }
 
 func (a *hostAPI) routes(r *router) {
 	ofInfraEnv, ofHost := a.records.ofInfraEnv, a.records.ofHost
-	r.on("GET /v2/infra-envs/{infra_env_id}/hosts", ofInfraEnv(a.listHosts))
-	r.on("GET "+oneHost, ofHost(a.readHost))
-	r.on("PATCH "+oneHost, ofHost(a.updateHost), wire.Body[request.HostUpdateParams]("host-update-params"))
-	r.on("DELETE "+oneHost, a.deleteHost)
-	r.on("POST "+oneHost+"/actions/bind", ofHost(a.bindHost), wire.Body[models.BindHostParams]("bind-host-params"))
-	r.on("POST "+oneHost+"/actions/unbind", ofHost(a.unbindHost))
-	r.on("POST "+oneHost+"/actions/install", ofHost(a.installHost))
-	r.on("POST "+oneHost+"/actions/reset", ofHost(a.resetHost))
-	r.on("PATCH "+oneHost+"/actions/reset-validation/{validation_id}", ofHost(a.resetValidation))
-	r.on("PATCH "+oneHost+"/installer-args", ofHost(a.updateInstallerArgs), wire.Body[models.InstallerArgsParams]("installer-args-params"))
-	r.on("PATCH "+oneHost+"/ignition", ofHost(a.updateHostIgnition), wire.Body[models.HostIgnitionParams]("host-ignition-params"))
+	r.handle("GET /v2/infra-envs/{infra_env_id}/hosts", ofInfraEnv(a.listHosts))
+	r.handle("GET "+oneHost, ofHost(a.readHost))
+	r.handle("PATCH "+oneHost, ofHost(a.updateHost), wire.Body[request.HostUpdateParams]("host-update-params"))
+	r.handle("DELETE "+oneHost, a.deleteHost)
+	r.handle("POST "+oneHost+"/actions/bind", ofHost(a.bindHost), wire.Body[models.BindHostParams]("bind-host-params"))
+	r.handle("POST "+oneHost+"/actions/unbind", ofHost(a.unbindHost))
+	r.handle("POST "+oneHost+"/actions/install", ofHost(a.installHost))
+	r.handle("POST "+oneHost+"/actions/reset", ofHost(a.resetHost))
+	r.handle("PATCH "+oneHost+"/actions/reset-validation/{validation_id}", ofHost(a.resetValidation))
+	r.handle("PATCH "+oneHost+"/installer-args", ofHost(a.updateInstallerArgs), wire.Body[models.InstallerArgsParams]("installer-args-params"))
+	r.handle("PATCH "+oneHost+"/ignition", ofHost(a.updateHostIgnition), wire.Body[models.HostIgnitionParams]("host-ignition-params"))
 }
 
 func (a *agentAPI) routes(r *router) {
 	ofInfraEnv, ofHost := a.records.ofInfraEnv, a.records.ofHost
-	r.on("POST /v2/infra-envs/{infra_env_id}/hosts", ofInfraEnv(a.registerHost), wire.Body[models.HostCreateParams]("new-host-params"))
-	r.on("GET "+oneHost+"/instructions", ofHost(a.nextSteps))
-	r.on("POST "+oneHost+"/instructions", ofHost(a.stepReply), wire.Body[models.StepReply]("reply"))
-	r.on("PUT "+oneHost+"/progress", ofHost(a.reportProgress), wire.Body[stageReport]("host-progress"))
+	r.handle("POST /v2/infra-envs/{infra_env_id}/hosts", ofInfraEnv(a.registerHost), wire.Body[models.HostCreateParams]("new-host-params"))
+	r.handle("GET "+oneHost+"/instructions", ofHost(a.nextSteps))
+	r.handle("POST "+oneHost+"/instructions", ofHost(a.stepReply), wire.Body[models.StepReply]("reply"))
+	r.handle("PUT "+oneHost+"/progress", ofHost(a.reportProgress), wire.Body[stageReport]("host-progress"))
 }
 
 func (j *journal) routes(r *router) {
-	r.on("POST /v2/events", j.triggerEvent, wire.Body[models.Event]("trigger-event-params"))
-	r.on("GET /v2/events", j.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"),
+	r.handle("POST /v2/events", j.triggerEvent, wire.Body[models.Event]("trigger-event-params"))
+	r.handle("GET /v2/events", j.listEvents, wire.QueryID("cluster_id"), wire.QueryID("infra_env_id"), wire.QueryID("host_id"),
 		wire.Choice("order", "ascending", "descending"))
 }
 
@@ -181,7 +181,7 @@ type router struct {
 	mux *http.ServeMux
 }
 
-func (r *router) on(pattern string, h wire.Handler, others ...wire.Parameter) {
+func (r *router) handle(pattern string, h wire.Handler, others ...wire.Parameter) {
 	method, path, _ := strings.Cut(pattern, " ")
 	parameters := wire.ParametersOf(path, others)
 	r.mux.HandleFunc(method+" "+Base+path, func(w http.ResponseWriter, req *http.Request) {

@@ -167,7 +167,7 @@ func publicOr(open, protected http.Handler) http.Handler {
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Date", s.date())
 	s.withFaults(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer clock.Working(s.cfg.Clock)()
+		defer clock.Freeze(s.cfg.Clock)()
 		s.handler.ServeHTTP(w, r)
 	})).ServeHTTP(w, r)
 }
@@ -178,7 +178,7 @@ func (s *Service) Run(ctx context.Context) error {
 		if err := s.cfg.Clock.Sleep(ctx, s.cfg.MonitorInterval); err != nil {
 			return err
 		}
-		done := clock.Working(s.cfg.Clock)
+		done := clock.Freeze(s.cfg.Clock)
 		s.tick()
 		done()
 	}

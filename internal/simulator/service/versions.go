@@ -14,24 +14,24 @@ import (
 )
 
 func (v *variant) routes(r *router) {
-	r.on("GET /v2/openshift-versions", openshiftVersions)
-	r.on("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
-	r.on("GET /v2/component-versions", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.Components()) })
+	r.handle("GET /v2/openshift-versions", openshiftVersions)
+	r.handle("GET /v2/release-sources", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.ReleaseSources()) })
+	r.handle("GET /v2/component-versions", func(*wire.Call) (wire.Reply, error) { return wire.OK(versions.Components()) })
 	version := wire.Required("openshift_version")
 	arch := wire.Choice("cpu_architecture", "x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi")
 	platform := wire.Choice("platform_type", "baremetal", "none", "nutanix", "vsphere", "external")
-	r.on("GET /v2/support-levels/features", v.features, version, arch, platform)
-	r.on("GET /v2/support-levels/features/detailed", v.detailedFeatures, version, arch, platform)
-	r.on("GET /v2/support-levels/architectures", func(c *wire.Call) (wire.Reply, error) {
+	r.handle("GET /v2/support-levels/features", v.features, version, arch, platform)
+	r.handle("GET /v2/support-levels/features/detailed", v.detailedFeatures, version, arch, platform)
+	r.handle("GET /v2/support-levels/architectures", func(c *wire.Call) (wire.Reply, error) {
 		return wire.OK(map[string]any{"architectures": versions.ArchitectureLevels(featureQuery(c).OpenshiftVersion)})
 	}, version)
-	r.on("GET /v2/supported-operators", v.operators)
-	r.on("GET /v2/supported-operators/{operator_name}", operatorProperties)
-	r.on(
+	r.handle("GET /v2/supported-operators", v.operators)
+	r.handle("GET /v2/supported-operators/{operator_name}", operatorProperties)
+	r.handle(
 		"GET /v2/operators/bundles", func(c *wire.Call) (wire.Reply, error) { return wire.OK(versions.Bundles(featureQuery(c))) }, arch,
 		platform,
 	)
-	r.on("GET /v2/operators/bundles/{id}", bundle)
+	r.handle("GET /v2/operators/bundles/{id}", bundle)
 }
 
 func openshiftVersions(c *wire.Call) (wire.Reply, error) {

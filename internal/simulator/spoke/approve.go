@@ -61,13 +61,15 @@ func newApprovalMemory() approvalMemory {
 	return approvalMemory{seen: map[types.UID]time.Time{}, answered: map[types.UID]time.Time{}}
 }
 
-type asked struct {
+type parsedCSR struct {
 	*certificatesv1.CertificateSigningRequest
 
 	request *x509.CertificateRequest
 }
 
-func (r *asked) node() string { return strings.TrimPrefix(r.request.Subject.CommonName, nodePrefix) }
+func (r *parsedCSR) node() string {
+	return strings.TrimPrefix(r.request.Subject.CommonName, nodePrefix)
+}
 
 func isPending(r *certificatesv1.CertificateSigningRequest) bool {
 	return !slices.ContainsFunc(r.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool {
@@ -75,9 +77,9 @@ func isPending(r *certificatesv1.CertificateSigningRequest) bool {
 	})
 }
 
-func (p *operators) approve(ctx context.Context, w *world) error {
+func (p *operators) approve(ctx context.Context, w *snapshot) error {
 	m := &p.approvals
-	var pending []*asked
+	var pending []*parsedCSR
 	for i := range w.requests {
 		r := &w.requests[i]
 		if _, known := m.seen[r.UID]; !known {
@@ -91,7 +93,7 @@ func (p *operators) approve(ctx context.Context, w *world) error {
 		if err != nil {
 			continue
 		}
-		pending = append(pending, &asked{r, parsed})
+		pending = append(pending, &parsedCSR{r, parsed})
 	}
 	if p.config.Approvers.Machine {
 		if err := p.approveByMachine(ctx, w, pending); err != nil {
@@ -124,7 +126,7 @@ const answeredFor = time.Hour
 // removeAnswered is kube-controller-manager's cleaner of requests, for those that were answered: what a machine was given
 // before it is installed again is not there any more. A request that a present node has made stays for an hour of real
 // time at least: the API server dates nodes and requests by that, and so clients expect to find the request.
-func (p *operators) removeAnswered(ctx context.Context, w *world) error {
+func (p *operators) removeAnswered(ctx context.Context, w *snapshot) error {
 	for i := range w.requests {
 		r, m := &w.requests[i], &p.approvals
 		if isPending(r) {
@@ -138,19 +140,19 @@ func (p *operators) removeAnswered(ctx context.Context, w *world) error {
 		}
 		err := p.core.CertificatesV1().CertificateSigningRequests().Delete(ctx, r.Name, metav1.DeleteOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return again(err, "remove the answered request "+r.Name)
+			return ignoreRetriable(err, "remove the answered request "+r.Name)
 		}
 	}
 	return nil
 }
 
-func (w *world) isOfNode(r *certificatesv1.CertificateSigningRequest) bool {
+func (w *snapshot) isOfNode(r *certificatesv1.CertificateSigningRequest) bool {
 	name, is := strings.CutPrefix(r.Spec.Username, nodePrefix)
 	node := w.node(name)
 	return is && node != nil && !r.CreationTimestamp.Before(&node.CreationTimestamp)
 }
 
-func (p *operators) sign(ctx context.Context, r *asked, message string) error {
+func (p *operators) sign(ctx context.Context, r *parsedCSR, message string) error {
 	if !isPending(r.CertificateSigningRequest) {
 		return nil
 	}
@@ -165,7 +167,7 @@ func (p *operators) sign(ctx context.Context, r *asked, message string) error {
 	if err == nil {
 		p.logf("%s: is approved, of %s: %s", r.Name, r.Spec.Username, message)
 	}
-	return again(err, "approve "+r.Name)
+	return ignoreRetriable(err, "approve "+r.Name)
 }
 
 // ofMachineApprover reports whether the machine-approver looks at a request at all.
@@ -179,7 +181,7 @@ func ofMachineApprover(r *certificatesv1.CertificateSigningRequest) bool {
 	return false
 }
 
-func (p *operators) approveByMachine(ctx context.Context, w *world, pending []*asked) error {
+func (p *operators) approveByMachine(ctx context.Context, w *snapshot, pending []*parsedCSR) error {
 	count := 0
 	for _, r := range pending {
 		if ofMachineApprover(r.CertificateSigningRequest) && w.now.Sub(p.approvals.seen[r.UID]) < pendingWithin {
@@ -206,7 +208,7 @@ func (p *operators) approveByMachine(ctx context.Context, w *world, pending []*a
 }
 
 // againstMachine is why the machine-approver does not approve a request.
-func (p *operators) againstMachine(w *world, r *asked) error {
+func (p *operators) againstMachine(w *snapshot, r *parsedCSR) error {
 	if r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return p.clientByMachine(w, r)
 	}
@@ -239,7 +241,7 @@ func (p *operators) againstMachine(w *world, r *asked) error {
 
 // clientByMachine judges the first request of a node: a Machine that has no node yet has
 // its name, and is not older than two hours.
-func (p *operators) clientByMachine(w *world, r *asked) error {
+func (p *operators) clientByMachine(w *snapshot, r *parsedCSR) error {
 	const skew, most = 10 * time.Second, 2 * time.Hour
 	switch {
 	case !fromBootstrapper(r.CertificateSigningRequest) || !strings.HasPrefix(r.request.Subject.CommonName, nodePrefix):
@@ -271,7 +273,7 @@ func (p *operators) clientByMachine(w *world, r *asked) error {
 }
 
 // renews reports whether a node has a serving certificate with the very names that it asks for.
-func (p *operators) renews(r *asked) bool {
+func (p *operators) renews(r *parsedCSR) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, d := range p.disks {

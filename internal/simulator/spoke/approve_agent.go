@@ -29,7 +29,7 @@ func usages(r *certificatesv1.CertificateSigningRequest, purpose certificatesv1.
 
 // servingForm is what is wrong with a request for a serving certificate beside its names.
 // The machine-approver, unlike the Agent controller, wants the group of nodes, and lets more usages pass.
-func servingForm(r *asked, byMachineApprover bool) error {
+func servingForm(r *parsedCSR, byMachineApprover bool) error {
 	needs := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth}
 	has := func(u certificatesv1.KeyUsage) bool { return slices.Contains(r.Spec.Usages, u) }
 	few := len(r.Spec.Usages) != len(needs) && len(r.Spec.Usages) != len(needs)+1
@@ -52,7 +52,7 @@ func servingForm(r *asked, byMachineApprover bool) error {
 // approveByAgent is a hub's Agent controller: for each host that it is adding it approves
 // what has the host's name. What a serving certificate may name it takes from the Node, as
 // its kubelet has written that.
-func (p *operators) approveByAgent(ctx context.Context, w *world, pending []*asked) error {
+func (p *operators) approveByAgent(ctx context.Context, w *snapshot, pending []*parsedCSR) error {
 	for _, r := range pending {
 		ours := slices.ContainsFunc(p.config.Approvers.Agents, func(host string) bool {
 			return strings.EqualFold(nodePrefix+host, r.request.Subject.CommonName)
@@ -71,7 +71,7 @@ func (p *operators) approveByAgent(ctx context.Context, w *world, pending []*ask
 }
 
 // againstClient is why the Agent controller takes a request for no client's.
-func againstClient(r *asked) error {
+func againstClient(r *parsedCSR) error {
 	x := r.request
 	switch {
 	case !slices.Equal(x.Subject.Organization, []string{nodesGroup}):
@@ -86,7 +86,7 @@ func againstClient(r *asked) error {
 	return nil
 }
 
-func againstServing(r *asked, n *corev1.Node) error {
+func againstServing(r *parsedCSR, n *corev1.Node) error {
 	if n == nil {
 		return fmt.Errorf("there is no node")
 	}

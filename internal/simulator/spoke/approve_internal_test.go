@@ -42,7 +42,7 @@ func TestAnsweredRequestsAreRemoved(t *testing.T) {
 		{answeredFor, []string{"pending", "serving"}},
 		{2 * answeredFor, []string{"pending", "serving"}}, // of which those that are gone are no trouble
 	} {
-		if err := p.removeAnswered(t.Context(), &world{now: metav1.NewTime(began.Add(step.after)), requests: all, nodes: nodes}); err != nil {
+		if err := p.removeAnswered(t.Context(), &snapshot{now: metav1.NewTime(began.Add(step.after)), requests: all, nodes: nodes}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := client.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})

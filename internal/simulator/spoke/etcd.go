@@ -69,7 +69,7 @@ func (s *Spoke) RemoveMember(ctx context.Context, node string) (bool, error) {
 
 // keepEtcd is the etcd operator: members for control plane nodes, their certificates, what
 // is said of their health, and the guards of the quorum.
-func (p *operators) keepEtcd(ctx context.Context, w *world) error {
+func (p *operators) keepEtcd(ctx context.Context, w *snapshot) error {
 	endpoints, err := p.core.CoreV1().ConfigMaps(nsEtcd).Get(ctx, etcdEndpoints, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read the members: %w", err)
@@ -82,7 +82,7 @@ func (p *operators) keepEtcd(ctx context.Context, w *world) error {
 	p.scaleDown(w, endpoints.Data)
 	if !maps.Equal(before, endpoints.Data) {
 		if _, err := p.core.CoreV1().ConfigMaps(nsEtcd).Update(ctx, endpoints, metav1.UpdateOptions{}); err != nil {
-			return again(err, "write the members")
+			return ignoreRetriable(err, "write the members")
 		}
 	}
 	m.all += len(endpoints.Data)
@@ -100,7 +100,7 @@ func (p *operators) keepEtcd(ctx context.Context, w *world) error {
 
 // settleEtcd keeps certificates, the guards' budget and the reports, when members or nodes
 // have changed, and now and then.
-func (p *operators) settleEtcd(ctx context.Context, w *world, m etcdMembers) error {
+func (p *operators) settleEtcd(ctx context.Context, w *snapshot, m etcdMembers) error {
 	list := controlPlaneOf(w)
 	what := m.text()
 	for _, n := range list {
@@ -125,7 +125,7 @@ func (p *operators) settleEtcd(ctx context.Context, w *world, m etcdMembers) err
 }
 
 // controlPlaneOf are the nodes of the control plane, arbiters among them.
-func controlPlaneOf(w *world) []*corev1.Node {
+func controlPlaneOf(w *snapshot) []*corev1.Node {
 	var list []*corev1.Node
 	for i := range w.nodes {
 		_, controlPlane := w.nodes[i].Labels[rolePrefix+master]
@@ -138,7 +138,7 @@ func controlPlaneOf(w *world) []*corev1.Node {
 
 // scaleUp makes members of control plane nodes that are ready, one after the other, and
 // gives those that were added and do not run yet.
-func (p *operators) scaleUp(w *world, endpoints map[string]string) etcdMembers {
+func (p *operators) scaleUp(w *snapshot, endpoints map[string]string) etcdMembers {
 	var m etcdMembers
 	for _, n := range controlPlaneOf(w) {
 		id := memberID(n.Name)
@@ -176,7 +176,7 @@ func addressOf(n *corev1.Node) string {
 }
 
 // memberRuns reports whether the machine of a node runs its member, with a Node or without.
-func (p *operators) memberRuns(w *world, name string) bool {
+func (p *operators) memberRuns(w *snapshot, name string) bool {
 	if w.node(name) != nil {
 		return !w.silent[name]
 	}
@@ -188,8 +188,8 @@ func (p *operators) memberRuns(w *world, name string) bool {
 	return p.running[name] > 0
 }
 
-func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) error {
-	etcd, err := p.of(kindEtcd, "").Get(ctx, "cluster", metav1.GetOptions{})
+func (p *operators) reportEtcd(ctx context.Context, w *snapshot, m etcdMembers) error {
+	etcd, err := p.objectsOf(kindEtcd, "").Get(ctx, "cluster", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read Etcd cluster: %w", err)
 	}
@@ -197,7 +197,7 @@ func (p *operators) reportEtcd(ctx context.Context, w *world, m etcdMembers) err
 	if err := p.conditions(ctx, kindEtcd, etcd, w.now, conditions); err != nil {
 		return err
 	}
-	operator, err := p.of(kindClusterOperator, "").Get(ctx, "etcd", metav1.GetOptions{})
+	operator, err := p.objectsOf(kindClusterOperator, "").Get(ctx, "etcd", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ClusterOperator etcd: %w", err)
 	}

@@ -16,7 +16,7 @@ const guardBudget = "etcd-guard-pdb"
 
 // keepEtcdPods keeps on each control plane node its static pod of etcd and a guard, which is
 // ready where its member runs.
-func (p *operators) keepEtcdPods(ctx context.Context, w *world, endpoints map[string]string) error {
+func (p *operators) keepEtcdPods(ctx context.Context, w *snapshot, endpoints map[string]string) error {
 	for _, n := range controlPlaneOf(w) {
 		if readyOf(n) != corev1.ConditionTrue {
 			continue
@@ -55,7 +55,7 @@ func (p *operators) keepBudget(ctx context.Context, nodes int) error {
 		budget.Spec.MinAvailable = &atLeast
 		_, err = budgets.Update(ctx, budget, metav1.UpdateOptions{})
 	}
-	return again(err, "write the guards' budget")
+	return ignoreRetriable(err, "write the guards' budget")
 }
 
 // etcdPod is a pod that tolerates everything on its node. A guard has no owner.
@@ -70,7 +70,7 @@ func etcdPod(name, node string, labels map[string]string) *corev1.Pod {
 }
 
 // startPod makes a pod that is not there, and keeps it ready or not.
-func (p *operators) startPod(ctx context.Context, w *world, pod *corev1.Pod, isReady bool) error {
+func (p *operators) startPod(ctx context.Context, w *snapshot, pod *corev1.Pod, isReady bool) error {
 	pods := p.core.CoreV1().Pods(pod.Namespace)
 	at := slices.IndexFunc(w.pods, func(o corev1.Pod) bool { return o.Namespace == pod.Namespace && o.Name == pod.Name })
 	var there *corev1.Pod
@@ -79,7 +79,7 @@ func (p *operators) startPod(ctx context.Context, w *world, pod *corev1.Pod, isR
 	} else {
 		var err error
 		if there, err = pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
-			return again(err, "start pod "+pod.Name)
+			return ignoreRetriable(err, "start pod "+pod.Name)
 		}
 	}
 	status := corev1.ConditionFalse
@@ -92,5 +92,5 @@ func (p *operators) startPod(ctx context.Context, w *world, pod *corev1.Pod, isR
 	there.Status.Phase = corev1.PodRunning
 	there.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: w.now}}
 	_, err := pods.UpdateStatus(ctx, there, metav1.UpdateOptions{})
-	return again(err, "report on pod "+pod.Name)
+	return ignoreRetriable(err, "report on pod "+pod.Name)
 }

@@ -109,7 +109,7 @@ func (s *Spoke) setUpKinds(ctx context.Context) error {
 func (s *Spoke) served(ctx context.Context, name string) error {
 	const often = 50 * time.Millisecond // of real time
 	for {
-		crd, err := s.of(kindCRD, "").Get(ctx, name, metav1.GetOptions{})
+		crd, err := s.objectsOf(kindCRD, "").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("wait for %s to be served: %w", name, err)
 		}

@@ -28,7 +28,7 @@ func (s *Spoke) PowerOff(node string) {
 	s.silent[node] = true
 }
 
-func (p *operators) watchNodes(ctx context.Context, w *world) error {
+func (p *operators) watchNodes(ctx context.Context, w *snapshot) error {
 	for i := range w.nodes {
 		n := &w.nodes[i]
 		w.silent[n.Name] = p.isSilent(w, n.Name)
@@ -54,7 +54,7 @@ func (p *operators) schedule(ctx context.Context, n *corev1.Node) error {
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == rolePrefix+master })
 	updated, err := p.core.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
 	if err != nil {
-		return again(err, "have node "+n.Name+" run workloads")
+		return ignoreRetriable(err, "have node "+n.Name+" run workloads")
 	}
 	*n = *updated
 	return nil
@@ -76,7 +76,7 @@ func (s *Spoke) leaseSoon() time.Duration { return cmp.Or(s.config.LeaseEvery, l
 
 // isSilent reports whether a node's lease was not renewed for too long, by the operators'
 // own clock. Nodes of the installation have none, unless their machine has joined anew.
-func (p *operators) isSilent(w *world, name string) bool {
+func (p *operators) isSilent(w *snapshot, name string) bool {
 	lease := w.leases[name]
 	if lease == nil {
 		p.mu.Lock()
@@ -104,7 +104,7 @@ type lastLease struct {
 }
 
 // watchNode writes down that a node is silent, or back, and taints it by how it is.
-func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) error {
+func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *snapshot) error {
 	conditions := slices.Clone(n.Status.Conditions)
 	for i := range n.Status.Conditions {
 		c := &n.Status.Conditions[i]
@@ -123,7 +123,7 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 		p.logf("%s: is %s", n.Name, map[bool]string{true: "silent", false: "back"}[w.silent[n.Name]])
 		updated, err := nodes.UpdateStatus(ctx, n, metav1.UpdateOptions{})
 		if err != nil {
-			return again(err, "report on node "+n.Name)
+			return ignoreRetriable(err, "report on node "+n.Name)
 		}
 		*n = *updated
 	}
@@ -134,14 +134,14 @@ func (p *operators) watchNode(ctx context.Context, n *corev1.Node, w *world) err
 	n.Spec.Taints = taints
 	updated, err := nodes.Update(ctx, n, metav1.UpdateOptions{})
 	if err != nil {
-		return again(err, "taint node "+n.Name)
+		return ignoreRetriable(err, "taint node "+n.Name)
 	}
 	*n = *updated
 	return nil
 }
 
-// again drops conflicts and objects that are gone: the next look tries again.
-func again(err error, what string) error {
+// ignoreRetriable drops conflicts and objects that are gone: the next look tries again.
+func ignoreRetriable(err error, what string) error {
 	if err == nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -19,7 +19,7 @@ const releaseTime = time.Minute
 
 // keepMachines is the Machine API, where the cluster has it: Machines find their nodes,
 // MachineSets have as many as they should, and what is deleted is let go of in its order.
-func (p *operators) keepMachines(ctx context.Context, w *world) error {
+func (p *operators) keepMachines(ctx context.Context, w *snapshot) error {
 	if !p.cluster.MachineAPI {
 		return nil
 	}
@@ -50,14 +50,14 @@ func (p *operators) keepMachines(ctx context.Context, w *world) error {
 }
 
 // functional reports whether the etcd operator goes by Machines: one of the control plane's runs.
-func (p *operators) functional(w *world) bool {
+func (p *operators) functional(w *snapshot) bool {
 	return slices.ContainsFunc(w.machines, func(m unstructured.Unstructured) bool {
 		phase := apiobject.Text(&m, "status", "phase")
 		return m.GetLabels()[labelMachineRole] == master && phase == phaseRunning
 	})
 }
 
-func (w *world) machineAt(address string) *unstructured.Unstructured {
+func (w *snapshot) machineAt(address string) *unstructured.Unstructured {
 	for i := range w.machines {
 		list, _, _ := unstructured.NestedSlice(w.machines[i].Object, "status", "addresses")
 		for _, entry := range list {
@@ -79,7 +79,7 @@ func hasQuorumHook(m *unstructured.Unstructured) bool {
 
 // mayBeMember reports whether the etcd operator takes a control plane node: where it goes
 // by Machines, one that has the node's address, is not being deleted, and has its hook.
-func (p *operators) mayBeMember(w *world, n *corev1.Node) bool {
+func (p *operators) mayBeMember(w *snapshot, n *corev1.Node) bool {
 	if !p.functional(w) {
 		return true
 	}
@@ -90,7 +90,7 @@ func (p *operators) mayBeMember(w *world, n *corev1.Node) bool {
 // scaleDown removes members as the etcd operator does on a cluster with Machines: a member that does not run and has
 // neither Machine nor Node, and, once enough others are there, a member whose Machine is being deleted. A healthy
 // member stays while an unhealthy one keeps its Machine.
-func (p *operators) scaleDown(w *world, endpoints map[string]string) {
+func (p *operators) scaleDown(w *snapshot, endpoints map[string]string) {
 	if !p.functional(w) {
 		return
 	}
@@ -117,7 +117,7 @@ func (p *operators) scaleDown(w *world, endpoints map[string]string) {
 }
 
 // linkMachine has a Machine know its host's addresses and its node, and its node know it.
-func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+func (p *operators) linkMachine(ctx context.Context, w *snapshot, m *unstructured.Unstructured) error {
 	changed := apiobject.AddFinalizer(m, machineFinalizer)
 	if m.GetLabels()[labelMachineRole] == master && p.functional(w) && !hasQuorumHook(m) {
 		hooks, _, _ := unstructured.NestedSlice(m.Object, "spec", "lifecycleHooks", "preDrain")
@@ -128,9 +128,9 @@ func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.U
 		changed = true
 	}
 	if changed {
-		updated, err := p.of(kindMachine, m.GetNamespace()).Update(ctx, m, metav1.UpdateOptions{})
+		updated, err := p.objectsOf(kindMachine, m.GetNamespace()).Update(ctx, m, metav1.UpdateOptions{})
 		if err != nil {
-			return again(err, "prepare Machine "+m.GetName())
+			return ignoreRetriable(err, "prepare Machine "+m.GetName())
 		}
 		*m = *updated
 	}
@@ -164,7 +164,7 @@ func (p *operators) linkMachine(ctx context.Context, w *world, m *unstructured.U
 	return p.annotateNode(ctx, n.Name, map[string]string{machineOfNode: m.GetNamespace() + "/" + m.GetName()})
 }
 
-func (w *world) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured {
+func (w *snapshot) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured {
 	namespace, name, _ := strings.Cut(m.GetAnnotations()[hostOfMachine], "/")
 	i := slices.IndexFunc(w.hosts, func(h unstructured.Unstructured) bool { return h.GetNamespace() == namespace && h.GetName() == name })
 	if i < 0 {
@@ -173,7 +173,7 @@ func (w *world) hostOf(m *unstructured.Unstructured) *unstructured.Unstructured 
 	return &w.hosts[i]
 }
 
-func (p *operators) nodeAt(w *world, addresses any) *corev1.Node {
+func (p *operators) nodeAt(w *snapshot, addresses any) *corev1.Node {
 	list, _ := addresses.([]any)
 	for i := range w.nodes {
 		for _, entry := range list {
@@ -187,7 +187,7 @@ func (p *operators) nodeAt(w *world, addresses any) *corev1.Node {
 
 // deleteMachine lets go of a Machine: its quorum hook once its member is gone, its pods, its
 // host, its node, and then itself.
-func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+func (p *operators) deleteMachine(ctx context.Context, w *snapshot, m *unstructured.Unstructured) error {
 	if status := apiobject.Status(m); status["phase"] != phaseDeleting {
 		status["phase"] = phaseDeleting
 		return p.report(ctx, kindMachine, m, status)
@@ -208,7 +208,7 @@ func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured
 	}
 	if node != nil {
 		if err := p.core.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}); ignoreGone(err) != nil {
-			return again(err, "delete node "+name)
+			return ignoreRetriable(err, "delete node "+name)
 		}
 	}
 	p.logf("Machine %s: is gone", m.GetName())
@@ -217,10 +217,10 @@ func (p *operators) deleteMachine(ctx context.Context, w *world, m *unstructured
 }
 
 // dropHook takes the quorum hook off a Machine that has no member any more.
-func (p *operators) dropHook(ctx context.Context, w *world, m *unstructured.Unstructured) error {
+func (p *operators) dropHook(ctx context.Context, w *snapshot, m *unstructured.Unstructured) error {
 	endpoints, err := p.core.CoreV1().ConfigMaps(nsEtcd).Get(ctx, etcdEndpoints, metav1.GetOptions{})
 	if err != nil {
-		return again(err, "read the members")
+		return ignoreRetriable(err, "read the members")
 	}
 	for _, address := range endpoints.Data {
 		if of := w.machineAt(address); of != nil && of.GetUID() == m.GetUID() {
@@ -237,11 +237,11 @@ func (p *operators) dropHook(ctx context.Context, w *world, m *unstructured.Unst
 
 // drain cordons a node and evicts its pods. It reports whether only pods are left that may stay. It does not wait
 // for the pods of a silent node, which has no kubelet to end them.
-func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, error) {
+func (p *operators) drain(ctx context.Context, w *snapshot, n *corev1.Node) (bool, error) {
 	if !n.Spec.Unschedulable {
 		n.Spec.Unschedulable = true
 		_, err := p.core.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{})
-		return false, again(err, "cordon node "+n.Name)
+		return false, ignoreRetriable(err, "cordon node "+n.Name)
 	}
 	left := false
 	for i := range w.pods {
@@ -258,7 +258,7 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 		left = true
 		if pod.Labels["app"] == "guard" && pod.Namespace == nsEtcd { // which the etcd operator takes off such nodes itself
 			if err := p.core.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}); ignoreGone(err) != nil {
-				return false, again(err, "remove pod "+pod.Name)
+				return false, ignoreRetriable(err, "remove pod "+pod.Name)
 			}
 			continue
 		}
@@ -266,7 +266,7 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 			ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}},
 		)
 		if err != nil && !apierrors.IsTooManyRequests(err) {
-			return false, again(err, "evict pod "+pod.Name)
+			return false, ignoreRetriable(err, "evict pod "+pod.Name)
 		}
 	}
 	return !left, nil
@@ -274,7 +274,7 @@ func (p *operators) drain(ctx context.Context, w *world, n *corev1.Node) (bool, 
 
 // powerDown has a Machine's host switched off and let go of, and reports whether that is
 // done. Only one that has a BMC can be switched off.
-func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Unstructured, node string) (bool, error) {
+func (p *operators) powerDown(ctx context.Context, w *snapshot, m *unstructured.Unstructured, node string) (bool, error) {
 	host := w.hostOf(m)
 	if host == nil {
 		return true, nil
@@ -302,8 +302,8 @@ func (p *operators) powerDown(ctx context.Context, w *world, m *unstructured.Uns
 		delete(spec, name)
 	}
 	spec["online"] = false
-	if _, err := p.of(kindBareMetalHost, host.GetNamespace()).Update(ctx, host, metav1.UpdateOptions{}); err != nil {
-		return false, again(err, "release BareMetalHost "+host.GetName())
+	if _, err := p.objectsOf(kindBareMetalHost, host.GetNamespace()).Update(ctx, host, metav1.UpdateOptions{}); err != nil {
+		return false, ignoreRetriable(err, "release BareMetalHost "+host.GetName())
 	}
 	delete(p.deleting, key)
 	return true, nil
@@ -320,14 +320,14 @@ func (p *operators) discoverHost(ctx context.Context, host *unstructured.Unstruc
 		"errorCount": int64(0), "errorMessage": "", "operationalStatus": "discovered", "poweredOn": false,
 		"provisioning": fields{"state": "unmanaged", "ID": "", "image": fields{"url": ""}},
 	}
-	updated, err := p.of(kindBareMetalHost, host.GetNamespace()).UpdateStatus(ctx, host, metav1.UpdateOptions{})
+	updated, err := p.objectsOf(kindBareMetalHost, host.GetNamespace()).UpdateStatus(ctx, host, metav1.UpdateOptions{})
 	if err == nil {
 		*host = *updated
 	}
-	return again(err, "report on BareMetalHost "+host.GetName())
+	return ignoreRetriable(err, "report on BareMetalHost "+host.GetName())
 }
 
-func (p *operators) releaseHost(ctx context.Context, w *world, host *unstructured.Unstructured) error {
+func (p *operators) releaseHost(ctx context.Context, w *snapshot, host *unstructured.Unstructured) error {
 	if host.GetDeletionTimestamp() == nil || !apiobject.HasFinalizer(host, hostFinalizer) {
 		return nil
 	}

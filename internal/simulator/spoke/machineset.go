@@ -11,7 +11,7 @@ import (
 
 // scaleSet has a MachineSet have as many Machines as it should: those that are marked for it
 // are deleted first, and a new one waits for a host.
-func (p *operators) scaleSet(ctx context.Context, w *world, set *unstructured.Unstructured) error {
+func (p *operators) scaleSet(ctx context.Context, w *snapshot, set *unstructured.Unstructured) error {
 	if set.GetDeletionTimestamp() != nil {
 		return nil
 	}
@@ -33,8 +33,8 @@ func (p *operators) scaleSet(ctx context.Context, w *world, set *unstructured.Un
 		slices.SortStableFunc(mine, func(a, b *unstructured.Unstructured) int { return rank(b) - rank(a) })
 		for _, m := range mine[:have-wanted] {
 			p.logf("MachineSet %s: deletes Machine %s", set.GetName(), m.GetName())
-			if err := p.of(kindMachine, m.GetNamespace()).Delete(ctx, m.GetName(), metav1.DeleteOptions{}); err != nil {
-				return again(err, "delete Machine "+m.GetName())
+			if err := p.objectsOf(kindMachine, m.GetNamespace()).Delete(ctx, m.GetName(), metav1.DeleteOptions{}); err != nil {
+				return ignoreRetriable(err, "delete Machine "+m.GetName())
 			}
 		}
 	case have < wanted:
@@ -57,7 +57,7 @@ func rank(m *unstructured.Unstructured) int {
 
 // countHosts sets a MachineSet's replicas to the number of hosts that its Machines use or that are free. It
 // reports whether they were that already. It waits for a host whose Machine is gone.
-func (p *operators) countHosts(ctx context.Context, w *world, set *unstructured.Unstructured) (bool, error) {
+func (p *operators) countHosts(ctx context.Context, w *snapshot, set *unstructured.Unstructured) (bool, error) {
 	count := int64(0)
 	for i := range w.hosts {
 		name := apiobject.Text(&w.hosts[i], "spec", "consumerRef", "name")
@@ -91,11 +91,11 @@ func (p *operators) addMachine(ctx context.Context, set *unstructured.Unstructur
 	m.SetOwnerReferences([]metav1.OwnerReference{{
 		APIVersion: kindMachineSet.apiVersion(), Kind: kindMachineSet.name, Name: set.GetName(), UID: set.GetUID(), Controller: new(true),
 	}})
-	made, err := p.of(kindMachine, set.GetNamespace()).Create(ctx, m, metav1.CreateOptions{})
+	made, err := p.objectsOf(kindMachine, set.GetNamespace()).Create(ctx, m, metav1.CreateOptions{})
 	if err == nil {
 		p.logf("MachineSet %s: makes Machine %s", set.GetName(), made.GetName())
 	}
-	return again(err, "make a Machine for "+set.GetName())
+	return ignoreRetriable(err, "make a Machine for "+set.GetName())
 }
 
 func (p *operators) countSet(ctx context.Context, set *unstructured.Unstructured, mine []*unstructured.Unstructured) error {

@@ -51,7 +51,7 @@ func (k *kubelet) annotate(ctx context.Context) error {
 	}
 	if node.Annotations[annotationCurrent] == "" {
 		name := poolOf(k.machine)
-		pool, err := k.spoke.of(kindPool, "").Get(ctx, name, metav1.GetOptions{})
+		pool, err := k.spoke.objectsOf(kindPool, "").Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("cannot find the config of pool %s: %w", name, err)
 		}
@@ -73,10 +73,10 @@ func (s *Spoke) annotateNode(ctx context.Context, name string, with map[string]s
 		return err
 	}
 	_, err = s.core.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return again(err, "annotate node "+name)
+	return ignoreRetriable(err, "annotate node "+name)
 }
 
-func (p *operators) configure(ctx context.Context, w *world) error {
+func (p *operators) configure(ctx context.Context, w *snapshot) error {
 	members := map[string][]*corev1.Node{}
 	for i := range w.nodes {
 		if name := p.poolFor(w, &w.nodes[i]); name != "" {
@@ -97,7 +97,7 @@ func (p *operators) configure(ctx context.Context, w *world) error {
 }
 
 // poolFor is the pool that a node belongs to: the control plane's, else a custom one, else the workers'; "" for none.
-func (p *operators) poolFor(w *world, n *corev1.Node) string {
+func (p *operators) poolFor(w *snapshot, n *corev1.Node) string {
 	var custom []string
 	has := func(name string) bool { _, is := n.Labels[rolePrefix+name]; return is }
 	for i := range w.pools {
@@ -119,7 +119,7 @@ func (p *operators) poolFor(w *world, n *corev1.Node) string {
 }
 
 // roll changes the config of the pool's nodes, one at a time, unless the pool is paused.
-func (p *operators) roll(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
+func (p *operators) roll(ctx context.Context, w *snapshot, pool *unstructured.Unstructured, list []*corev1.Node) error {
 	wanted := apiobject.Text(pool, "spec", "configuration", "name")
 	paused := apiobject.Truth(pool, "spec", "paused")
 	why := p.config.Trouble.DegradedPools[pool.GetName()]
@@ -152,7 +152,7 @@ func (p *operators) roll(ctx context.Context, w *world, pool *unstructured.Unstr
 }
 
 // change is what the machine config daemon of a node that is to have another config writes next.
-func (p *operators) change(w *world, n *corev1.Node) map[string]string {
+func (p *operators) change(w *snapshot, n *corev1.Node) map[string]string {
 	since, begun := p.updating[n.Name]
 	switch {
 	case !begun:
@@ -167,7 +167,7 @@ func (p *operators) change(w *world, n *corev1.Node) map[string]string {
 	return map[string]string{annotationCurrent: n.Annotations[annotationDesired], annotationState: stateDone, annotationReason: ""}
 }
 
-func (p *operators) count(ctx context.Context, w *world, pool *unstructured.Unstructured, list []*corev1.Node) error {
+func (p *operators) count(ctx context.Context, w *snapshot, pool *unstructured.Unstructured, list []*corev1.Node) error {
 	wanted := apiobject.Text(pool, "spec", "configuration", "name")
 	paused := apiobject.Truth(pool, "spec", "paused")
 	var updated, usable, unavailable int64

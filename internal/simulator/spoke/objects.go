@@ -28,8 +28,8 @@ type object struct {
 	fields          fields
 }
 
-// of are the objects of a kind, of a namespace unless it is "".
-func (s *Spoke) of(k kind, namespace string) dynamic.ResourceInterface {
+// objectsOf are the objects of a kind, of a namespace unless it is "".
+func (s *Spoke) objectsOf(k kind, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return s.objects.Resource(k.gvr())
 	}
@@ -76,19 +76,19 @@ func (s *Spoke) applyOne(ctx context.Context, o object) error {
 	u.SetLabels(o.labels)
 	u.SetAnnotations(o.annotations)
 	options := metav1.ApplyOptions{FieldManager: manager, Force: true}
-	if _, err := s.of(o.kind, o.namespace).Apply(ctx, o.name, u, options); err != nil || status == nil || !o.kind.hasStatus() {
+	if _, err := s.objectsOf(o.kind, o.namespace).Apply(ctx, o.name, u, options); err != nil || status == nil || !o.kind.hasStatus() {
 		return err
 	}
 	if u, err = o.shaped(fields{"status": status}); err != nil {
 		return err
 	}
-	_, err = s.of(o.kind, o.namespace).ApplyStatus(ctx, o.name, u, options)
+	_, err = s.objectsOf(o.kind, o.namespace).ApplyStatus(ctx, o.name, u, options)
 	return err
 }
 
 func (s *Spoke) create(ctx context.Context, objects ...object) error {
 	for _, o := range objects {
-		_, err := s.of(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
+		_, err := s.objectsOf(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			err = s.apply(ctx, o)
@@ -170,14 +170,14 @@ func (s *Spoke) report(ctx context.Context, k kind, u *unstructured.Unstructured
 		return nil
 	}
 	u.Object["status"] = status
-	_, err := s.of(k, u.GetNamespace()).UpdateStatus(ctx, u, metav1.UpdateOptions{})
-	return again(err, "report on "+k.name+" "+u.GetName())
+	_, err := s.objectsOf(k, u.GetNamespace()).UpdateStatus(ctx, u, metav1.UpdateOptions{})
+	return ignoreRetriable(err, "report on "+k.name+" "+u.GetName())
 }
 
 // write writes an object but for its status; what is the work that it is done for.
 func (s *Spoke) write(ctx context.Context, k kind, u *unstructured.Unstructured, what string) error {
-	_, err := s.of(k, u.GetNamespace()).Update(ctx, u, metav1.UpdateOptions{})
-	return again(err, what+" "+k.name+" "+u.GetName())
+	_, err := s.objectsOf(k, u.GetNamespace()).Update(ctx, u, metav1.UpdateOptions{})
+	return ignoreRetriable(err, what+" "+k.name+" "+u.GetName())
 }
 
 func digestOf(status fields) string {

@@ -15,7 +15,7 @@ const orphanTime = 40 * time.Second
 
 // runPods is what kubelets do with pods that are to end, and controllers with those of
 // nodes that are silent or gone. Pods are neither scheduled nor started here.
-func (p *operators) runPods(ctx context.Context, w *world) error {
+func (p *operators) runPods(ctx context.Context, w *snapshot) error {
 	for i := range w.pods {
 		if err := p.runPod(ctx, w, &w.pods[i]); err != nil {
 			return err
@@ -24,7 +24,7 @@ func (p *operators) runPods(ctx context.Context, w *world) error {
 	return nil
 }
 
-func (p *operators) runPod(ctx context.Context, w *world, pod *corev1.Pod) error {
+func (p *operators) runPod(ctx context.Context, w *snapshot, pod *corev1.Pod) error {
 	name := pod.Spec.NodeName
 	switch {
 	case name == "":
@@ -42,7 +42,7 @@ func (p *operators) runPod(ctx context.Context, w *world, pod *corev1.Pod) error
 	return nil
 }
 
-func (p *operators) collect(ctx context.Context, w *world, pod *corev1.Pod) error {
+func (p *operators) collect(ctx context.Context, w *snapshot, pod *corev1.Pod) error {
 	since, known := p.missing[pod.Spec.NodeName]
 	if !known {
 		p.missing[pod.Spec.NodeName] = w.now.Time
@@ -55,7 +55,7 @@ func (p *operators) collect(ctx context.Context, w *world, pod *corev1.Pod) erro
 }
 
 // markNotReady is what is done with the pods of a silent node. Those that are to end stay until it is back or gone.
-func (p *operators) markNotReady(ctx context.Context, w *world, pod *corev1.Pod) error {
+func (p *operators) markNotReady(ctx context.Context, w *snapshot, pod *corev1.Pod) error {
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
@@ -64,7 +64,7 @@ func (p *operators) markNotReady(ctx context.Context, w *world, pod *corev1.Pod)
 	}
 	pod.Status.Conditions[i].Status, pod.Status.Conditions[i].LastTransitionTime = corev1.ConditionFalse, w.now
 	_, err := p.core.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
-	return again(err, "report on pod "+pod.Name)
+	return ignoreRetriable(err, "report on pod "+pod.Name)
 }
 
 // end is a kubelet that has stopped a pod's containers. A static pod, and one of a
@@ -86,11 +86,11 @@ func (p *operators) end(ctx context.Context, pod *corev1.Pod) error {
 		return nil
 	}
 	if err != nil {
-		return again(err, "start pod "+pod.Name+" again")
+		return ignoreRetriable(err, "start pod "+pod.Name+" again")
 	}
 	made.Status = pod.Status
 	_, err = p.core.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, made, metav1.UpdateOptions{})
-	return again(err, "report on pod "+pod.Name)
+	return ignoreRetriable(err, "report on pod "+pod.Name)
 }
 
 func (p *operators) remove(ctx context.Context, pod *corev1.Pod) error {
@@ -98,5 +98,5 @@ func (p *operators) remove(ctx context.Context, pod *corev1.Pod) error {
 	err := p.core.CoreV1().Pods(pod.Namespace).Delete(
 		ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}},
 	)
-	return again(err, "remove pod "+pod.Name)
+	return ignoreRetriable(err, "remove pod "+pod.Name)
 }

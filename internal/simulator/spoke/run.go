@@ -72,7 +72,7 @@ func newOperators(s *Spoke) *operators {
 	}
 }
 
-type world struct {
+type snapshot struct {
 	now      metav1.Time
 	nodes    []corev1.Node
 	leases   map[string]*coordinationv1.Lease
@@ -85,7 +85,7 @@ type world struct {
 	silent   map[string]bool // nodes that do not report, by name
 }
 
-func (w *world) node(name string) *corev1.Node {
+func (w *snapshot) node(name string) *corev1.Node {
 	i := slices.IndexFunc(w.nodes, func(n corev1.Node) bool { return n.Name == name })
 	if i < 0 {
 		return nil
@@ -95,7 +95,7 @@ func (w *world) node(name string) *corev1.Node {
 
 type part struct {
 	name string
-	do   func(context.Context, *world) error
+	do   func(context.Context, *snapshot) error
 }
 
 // look does everything that is to be done now. Each operator goes on where another one fails.
@@ -120,8 +120,8 @@ func (p *operators) look(ctx context.Context) error {
 	return first
 }
 
-func (p *operators) observe(ctx context.Context) (*world, error) {
-	w := &world{now: metav1.NewTime(p.clock.Now()), leases: map[string]*coordinationv1.Lease{}, silent: map[string]bool{}}
+func (p *operators) observe(ctx context.Context) (*snapshot, error) {
+	w := &snapshot{now: metav1.NewTime(p.clock.Now()), leases: map[string]*coordinationv1.Lease{}, silent: map[string]bool{}}
 	all := metav1.ListOptions{}
 	nodes, err := p.core.CoreV1().Nodes().List(ctx, all)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *operators) observe(ctx context.Context) (*world, error) {
 		lists[kindMachine], lists[kindMachineSet], lists[kindBareMetalHost] = &w.machines, &w.sets, &w.hosts
 	}
 	for k, into := range lists {
-		list, err := p.of(k, "").List(ctx, all)
+		list, err := p.objectsOf(k, "").List(ctx, all)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", k.resource, err)
 		}

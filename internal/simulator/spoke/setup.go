@@ -53,7 +53,7 @@ func (s *Spoke) setUp(ctx context.Context) error {
 
 // isSetUp reports whether the API server is this very cluster. A real cluster is an error.
 func (s *Spoke) isSetUp(ctx context.Context) (bool, error) {
-	version, err := s.of(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
+	version, err := s.objectsOf(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return false, nil

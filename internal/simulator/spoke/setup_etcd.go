@@ -22,7 +22,7 @@ func (s *Spoke) setUpEtcd(ctx context.Context) error {
 		}
 	}
 	// A member that a person has removed before is not brought back by a later write: data are replaced as a whole.
-	if err := s.of(kindConfigMap, nsEtcd).Delete(ctx, etcdEndpoints, metav1.DeleteOptions{}); ignoreGone(err) != nil {
+	if err := s.objectsOf(kindConfigMap, nsEtcd).Delete(ctx, etcdEndpoints, metav1.DeleteOptions{}); ignoreGone(err) != nil {
 		return fmt.Errorf("make the etcd endpoints anew: %w", err)
 	}
 	now := metav1.NewTime(s.clock.Now())

@@ -41,7 +41,7 @@ func (s *Spoke) setUpMachines(ctx context.Context) error {
 	if err := s.apply(ctx, set); err != nil {
 		return err
 	}
-	made, err := s.of(kindMachineSet, nsMachineAPI).Get(ctx, set.name, metav1.GetOptions{})
+	made, err := s.objectsOf(kindMachineSet, nsMachineAPI).Get(ctx, set.name, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read MachineSet %s: %w", set.name, err)
 	}
@@ -161,7 +161,7 @@ func (s *Spoke) setUpMachine(ctx context.Context, n Node, name string, owner fie
 
 // clear deletes an object and its finalizers.
 func (s *Spoke) clear(ctx context.Context, o object) error {
-	all := s.of(o.kind, o.namespace)
+	all := s.objectsOf(o.kind, o.namespace)
 	if err := all.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {
 		return ignoreGone(err)
 	}
@@ -171,7 +171,7 @@ func (s *Spoke) clear(ctx context.Context, o object) error {
 // own gives an object one finalizer, or none, and an owner; what is gone needs neither.
 func (s *Spoke) own(ctx context.Context, o object, finalizer string, owner fields) error {
 	for {
-		u, err := s.of(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
+		u, err := s.objectsOf(o.kind, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
 		if err != nil {
 			return ignoreGone(err)
 		}
@@ -183,7 +183,7 @@ func (s *Spoke) own(ctx context.Context, o object, finalizer string, owner field
 			metadata, _ := u.Object["metadata"].(fields)
 			metadata["ownerReferences"] = []any{owner}
 		}
-		_, err = s.of(o.kind, o.namespace).Update(ctx, u, metav1.UpdateOptions{})
+		_, err = s.objectsOf(o.kind, o.namespace).Update(ctx, u, metav1.UpdateOptions{})
 		if !apierrors.IsConflict(err) {
 			return ignoreGone(err)
 		}

@@ -80,7 +80,7 @@ var operatorNames = []string{
 // setUpOperators makes the ClusterOperators, all well but for those that trouble has
 // degraded. Those that are there as they should be stay.
 func (s *Spoke) setUpOperators(ctx context.Context) error {
-	there, err := s.of(kindClusterOperator, "").List(ctx, metav1.ListOptions{})
+	there, err := s.objectsOf(kindClusterOperator, "").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list operators: %w", err)
 	}

@@ -148,6 +148,6 @@ func (s *Spoke) sleep(ctx context.Context, virtual, wall time.Duration) error {
 
 // timely does work that takes no time on the simulation's clock. It drops the log of the client.
 func (s *Spoke) timely(ctx context.Context, do func(context.Context) error) error {
-	defer clock.Working(s.clock)()
+	defer clock.Freeze(s.clock)()
 	return do(klog.NewContext(ctx, logr.Discard()))
 }

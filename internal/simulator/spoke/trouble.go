@@ -84,7 +84,7 @@ type recorded struct {
 // NoNetwork is what a node says that is not ready since its network provider does not start.
 const NoNetwork = noNetwork
 
-func (p *operators) makeTrouble(ctx context.Context, w *world) error {
+func (p *operators) makeTrouble(ctx context.Context, w *snapshot) error {
 	for i := range p.config.Trouble.Requests {
 		r := &p.config.Trouble.Requests[i]
 		if w.now.Sub(p.began) < r.After {
@@ -154,7 +154,7 @@ func (p *operators) invent(ctx context.Context, r *Request, number int) error {
 	return nil
 }
 
-func (p *operators) replay(ctx context.Context, w *world, r *Replay) error {
+func (p *operators) replay(ctx context.Context, w *snapshot, r *Replay) error {
 	m, seen := p.replays[r.Node]
 	if !seen {
 		for i := range w.requests {

@@ -28,7 +28,7 @@ type update struct {
 
 // keepVersion is the cluster version operator: it takes the cluster to the release that is
 // desired, if that is an available update, or was forced by its image.
-func (p *operators) keepVersion(ctx context.Context, w *world) error {
+func (p *operators) keepVersion(ctx context.Context, w *snapshot) error {
 	if p.cluster.Joining {
 		p.mu.Lock()
 		joined := p.joined
@@ -37,7 +37,7 @@ func (p *operators) keepVersion(ctx context.Context, w *world) error {
 			return nil
 		}
 	}
-	v, err := p.of(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
+	v, err := p.objectsOf(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ClusterVersion: %w", err)
 	}
@@ -111,7 +111,7 @@ func (p *operators) wanted(v *unstructured.Unstructured, desired map[string]stri
 		version)
 }
 
-func (p *operators) beginUpdate(w *world, status fields, version, image string) {
+func (p *operators) beginUpdate(w *snapshot, status fields, version, image string) {
 	if image == "" {
 		image = p.cluster.imageOf(version)
 	}
@@ -136,7 +136,7 @@ func (p *operators) beginUpdate(w *world, status fields, version, image string) 
 }
 
 // proceedUpdate takes the operators to the version, one after the other, then the nodes.
-func (p *operators) proceedUpdate(ctx context.Context, w *world, status fields) error {
+func (p *operators) proceedUpdate(ctx context.Context, w *snapshot, status fields) error {
 	u := p.update
 	spent := w.now.Sub(u.since) - acceptTime
 	if spent < 0 {
@@ -192,14 +192,14 @@ func (s *Spoke) complete(status fields, now metav1.Time, version string) {
 }
 
 func (s *Spoke) applied(ctx context.Context, version string) error {
-	v, err := s.of(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
+	v, err := s.objectsOf(kindClusterVersion, "").Get(ctx, "version", metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read ClusterVersion: %w", err)
 	}
 	status, _, _ := unstructured.NestedMap(v.Object, "status")
 	s.complete(status, metav1.NewTime(s.clock.Now()), version)
 	v.Object["status"] = status
-	_, err = s.of(kindClusterVersion, "").UpdateStatus(ctx, v, metav1.UpdateOptions{})
+	_, err = s.objectsOf(kindClusterVersion, "").UpdateStatus(ctx, v, metav1.UpdateOptions{})
 	return err
 }
 
@@ -211,8 +211,8 @@ func (p *operators) operatorsInOrder() []string {
 	return append(names, lastOperator)
 }
 
-func (p *operators) updateOperator(ctx context.Context, w *world, name, version string) error {
-	o, err := p.of(kindClusterOperator, "").Get(ctx, name, metav1.GetOptions{})
+func (p *operators) updateOperator(ctx context.Context, w *snapshot, name, version string) error {
+	o, err := p.objectsOf(kindClusterOperator, "").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return ignoreGone(err)
 	}
@@ -224,7 +224,7 @@ func (p *operators) updateOperator(ctx context.Context, w *world, name, version 
 
 // updateNodes has the pools take the release's configs, and reports whether the control plane's
 // has. The cluster's version does not wait for other pools.
-func (p *operators) updateNodes(ctx context.Context, w *world) (bool, error) {
+func (p *operators) updateNodes(ctx context.Context, w *snapshot) (bool, error) {
 	over := true
 	for i := range w.pools {
 		pool := &w.pools[i]
@@ -251,7 +251,7 @@ func (p *operators) updateNodes(ctx context.Context, w *world) (bool, error) {
 // render gives a pool a config of another name.
 func (p *operators) render(ctx context.Context, pool *unstructured.Unstructured, name string) error {
 	old := apiobject.Text(pool, "spec", "configuration", "name")
-	config, err := p.of(kindMachineConfig, "").Get(ctx, old, metav1.GetOptions{})
+	config, err := p.objectsOf(kindMachineConfig, "").Get(ctx, old, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read MachineConfig %s: %w", old, err)
 	}
@@ -261,7 +261,7 @@ func (p *operators) render(ctx context.Context, pool *unstructured.Unstructured,
 	if err := p.apply(ctx, object{kind: kindMachineConfig, name: name, annotations: notes, fields: fields{"spec": spec}}); err != nil {
 		return err
 	}
-	now, err := p.of(kindPool, "").Get(ctx, pool.GetName(), metav1.GetOptions{})
+	now, err := p.objectsOf(kindPool, "").Get(ctx, pool.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("read pool %s: %w", pool.GetName(), err)
 	}

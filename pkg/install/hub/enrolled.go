@@ -71,7 +71,8 @@ func enrolledOf(u *unstructured.Unstructured) model.Enrolled {
 // withImageTrouble adds to machines that have still to boot what is wrong with their PreprovisioningImages, from which
 // the Bare Metal Operator boots them: it says of such a machine only that it waits. If the user may not read these
 // objects, or there are none, nothing is added.
-func (p *look) withImageTrouble(ctx context.Context, namespace string, machines []model.Enrolled, envs []model.InfraEnv) []model.Enrolled {
+func (p *observation) withImageTrouble(ctx context.Context, namespace string, machines []model.Enrolled,
+	envs []model.InfraEnv) []model.Enrolled {
 	out := machines
 	for i := range machines {
 		of := func(env model.InfraEnv) bool { return env.Name == machines[i].InfraEnv }
@@ -96,7 +97,7 @@ func waitForImage() []string {
 }
 
 // imageTrouble is why the PreprovisioningImage of a machine cannot be made, "" where it can.
-func (p *look) imageTrouble(ctx context.Context, namespace, name string) string {
+func (p *observation) imageTrouble(ctx context.Context, namespace, name string) string {
 	u, err := p.api.Object(ctx, kube.PreprovisioningImages, namespace, name)
 	if err != nil {
 		return ""

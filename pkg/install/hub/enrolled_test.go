@@ -74,7 +74,7 @@ func TestPreprovisioningImages(t *testing.T) {
 		machine("broken", "preparing", "lab"), machine("fine", "preparing", "lab"), machine("done", "provisioned", "lab"),
 		machine("other", "preparing", "another"), machine("none", "preparing", "lab"),
 	}
-	l := &look{Plane: p}
+	l := &observation{Plane: p}
 	got := l.withImageTrouble(t.Context(), "lab", given, []model.InfraEnv{{Name: "lab"}})
 	const text = "its PreprovisioningImage cannot be made: PreprovisioningImage CPU architecture (arm64) does not match InfraEnv CPU architecture (x86_64)"
 	for i, m := range got {

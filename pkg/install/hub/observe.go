@@ -25,7 +25,7 @@ import (
 // to be changed.
 func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observed) (*model.Observed, error) {
 	namespace, name := p.target(query)
-	look := &look{Plane: p, cluster: kube.ID(namespace, name)}
+	look := &observation{Plane: p, cluster: kube.ID(namespace, name)}
 	look.signal = p.signalOf(look.cluster)
 	at, err := look.watch(ctx, namespace)
 	if err != nil {
@@ -50,25 +50,25 @@ func (p *Plane) Observe(ctx context.Context, query model.Query, _ *model.Observe
 	return observed, nil
 }
 
-// look is one observation.
-type look struct {
+// observation is one observation.
+type observation struct {
 	*Plane
 	cluster string // id
 	signal  *kubewatch.Signal
 }
 
 // watch is the cluster's namespace, whose objects are all there. What changes from now on gives the signal.
-func (p *look) watch(ctx context.Context, namespace string) (*kube.Namespace, error) {
+func (p *observation) watch(ctx context.Context, namespace string) (*kube.Namespace, error) {
 	return p.told(p.api.Watch(ctx, namespace))
 }
 
 // watchHosts is shared for a namespace that the cluster has hosts from, whose hosts are all there.
-func (p *look) watchHosts(ctx context.Context, namespace string) (*kube.Namespace, error) {
+func (p *observation) watchHosts(ctx context.Context, namespace string) (*kube.Namespace, error) {
 	return p.told(p.api.WatchHosts(ctx, namespace))
 }
 
 // told makes changes of a namespace give the signal.
-func (p *look) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
+func (p *observation) told(at *kube.Namespace, err error) (*kube.Namespace, error) {
 	if err == nil {
 		at.Signal(p.signal, p.cluster)
 	}
@@ -151,7 +151,7 @@ func refOf(at *kube.Namespace, u *unstructured.Unstructured) model.ClusterRef {
 	return ref
 }
 
-func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query model.Query,
+func (p *observation) observeCluster(ctx context.Context, at *kube.Namespace, deployment *unstructured.Unstructured, query model.Query,
 	observed *model.Observed) error {
 	made := at.InstallOf(deployment)
 	for _, u := range []*unstructured.Unstructured{deployment, made} {
@@ -199,7 +199,7 @@ func (p *look) observeCluster(ctx context.Context, at *kube.Namespace, deploymen
 // infraEnvsOf are the InfraEnvs that are bound to a cluster, and the one that
 // the file refers to or, if none is bound, the pools that carry the cluster's
 // label. pools are the InfraEnvs with their namespaces.
-func (p *look) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref model.ClusterRef, wanted string,
+func (p *observation) infraEnvsOf(ctx context.Context, at *kube.Namespace, ref model.ClusterRef, wanted string,
 	memory *clusterMemory) ([]model.InfraEnv, []infraEnvAt, error) {
 	namespaces := []*kube.Namespace{at}
 	if namespace, _ := kube.SplitID(wanted, at.Name); wanted != "" && namespace != at.Name {
@@ -254,7 +254,7 @@ type reservedAgent struct {
 }
 
 // reservedAgents are the Agents that a query names, with their namespaces.
-func (p *look) reservedAgents(ctx context.Context, at *kube.Namespace, named []string) ([]reservedAgent, error) {
+func (p *observation) reservedAgents(ctx context.Context, at *kube.Namespace, named []string) ([]reservedAgent, error) {
 	var all []reservedAgent
 	for _, text := range named {
 		namespace, name := kube.SplitID(text, at.Name)

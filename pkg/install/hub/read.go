@@ -160,7 +160,7 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) model.Inventory 
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
 		BMC: serviceplane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count),
-		Arch: string(setting.Word[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
+		Arch: string(setting.CanonicalWord[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]model.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]model.Disk, 0, len(wire.Disks)),
 	}
@@ -217,7 +217,7 @@ func isOwned(u *unstructured.Unstructured, cluster string) bool {
 func staticNetworks(configs []*unstructured.Unstructured) ([]model.StaticNetwork, error) {
 	networks := make([]model.StaticNetwork, 0, len(configs))
 	for _, u := range configs {
-		settings, err := hubobjects.NMStateConfigTable().Said(u.Object)
+		settings, err := hubobjects.NMStateConfigTable().ReadSettings(u.Object)
 		if err != nil {
 			return nil, fmt.Errorf("read NMStateConfig %s: %w", u.GetName(), err)
 		}

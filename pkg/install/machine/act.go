@@ -18,7 +18,7 @@ import (
 
 // act carries out one action on a machine that was just observed. What is so already is left as it is: a person may
 // have done it, or the BMC may have been slow to show it.
-func (s *opened) act(kind model.Kind) error {
+func (s *connectedMachine) act(kind model.Kind) error {
 	now := s.state()
 	switch kind {
 	case model.InsertMedia:
@@ -51,7 +51,7 @@ func (s *opened) act(kind model.Kind) error {
 
 // runningInsertion follows the Task that inserts our image already, if there is one: an
 // earlier run has asked for it. A list of Tasks that cannot be read shows none.
-func (s *opened) runningInsertion() (running bool, err error) {
+func (s *connectedMachine) runningInsertion() (running bool, err error) {
 	tasks, err := s.insertions()
 	if err != nil {
 		return false, s.ctx.Err()
@@ -66,7 +66,7 @@ func (s *opened) runningInsertion() (running bool, err error) {
 
 // insert puts our image into the drive, in place of what is in it. The bodies
 // that makers want differ; one that was not understood changed nothing.
-func (s *opened) insert(full bool) error {
+func (s *connectedMachine) insert(full bool) error {
 	if running, err := s.runningInsertion(); running || err != nil {
 		return s.refused(err)
 	}
@@ -124,7 +124,7 @@ func notUnderstood(err error) bool {
 
 // refused is an image that the BMC did not take: most read it at once, and say
 // that they could not.
-func (s *opened) refused(err error) error {
+func (s *connectedMachine) refused(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -146,11 +146,11 @@ func (s *opened) refused(err error) error {
 	if u, err := url.Parse(s.ownURL); err == nil {
 		from = u.Scheme + "://" + u.Host
 	}
-	return &trouble{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(said)),
+	return &bmcError{kind: model.TroubleMediaRefused, text: fmt.Sprintf("its BMC refuses the image from %s: %s", from, s.safe(said)),
 		cause: causeOf(said)}
 }
 
-func (s *opened) eject() error {
+func (s *connectedMachine) eject() error {
 	if s.drive.iso != nil {
 		return s.explain(s.unmountISO(s.drive.iso))
 	}
@@ -162,7 +162,7 @@ func (s *opened) eject() error {
 
 // bootOnce makes the next boot come from the drive. iLO has a switch of its own for that; where it is refused, the
 // usual one is used.
-func (s *opened) bootOnce(already bool) error {
+func (s *connectedMachine) bootOnce(already bool) error {
 	if already {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (s *opened) bootOnce(already bool) error {
 	})
 }
 
-func (s *opened) restore() error {
+func (s *connectedMachine) restore() error {
 	if set, known := s.drive.nextReset(); known && set {
 		if err := s.nextReset(false); err != nil {
 			return s.explain(err)
@@ -193,20 +193,20 @@ func (s *opened) restore() error {
 
 // ownDisk takes an override back that the BMC does not end by itself: one that only
 // knows Continuous has another target instead.
-func (s *opened) ownDisk(otherwise redfish.Boot) redfish.Boot {
+func (s *connectedMachine) ownDisk(otherwise redfish.Boot) redfish.Boot {
 	if known := s.system.targets; len(known) > 0 && !slices.Contains(known, string(redfish.HddBootSourceOverrideTarget)) {
 		return otherwise
 	}
 	return redfish.Boot{BootSourceOverrideTarget: redfish.HddBootSourceOverrideTarget}
 }
 
-func (s *opened) nextReset(on bool) error {
+func (s *connectedMachine) nextReset(on bool) error {
 	return s.write(http.MethodPatch, s.drive.Path, map[string]any{"Oem": map[string]any{"Hpe": map[string]any{"BootOnNextServerReset": on}}})
 }
 
 // override changes the boot override. Some BMCs want the mode beside it, some do
 // not know their own ETags, and some know no single boot.
-func (s *opened) override(boot redfish.Boot) error {
+func (s *connectedMachine) override(boot redfish.Boot) error {
 	err := s.finish(s.system.SetBoot(boot))
 	var status *common.Error
 	if errors.As(err, &status) && status.HTTPReturnedStatusCode == http.StatusPreconditionFailed {
@@ -226,12 +226,12 @@ func (s *opened) override(boot redfish.Boot) error {
 }
 
 // reset asks for the first of the ways that the machine knows.
-func (s *opened) reset(ways ...redfish.ResetType) error {
+func (s *connectedMachine) reset(ways ...redfish.ResetType) error {
 	way := ways[0]
 	if known := s.system.SupportedResetTypes; len(known) > 0 {
 		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
 		if i < 0 {
-			return &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
+			return &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
 		}
 		way = ways[i]
 	}
@@ -244,8 +244,8 @@ func (s *opened) reset(ways ...redfish.ResetType) error {
 	return s.explain(err)
 }
 
-// opened is a machine whose BMC is spoken to.
-type opened struct {
+// connectedMachine is a machine whose BMC is spoken to.
+type connectedMachine struct {
 	*connection
 	system *system
 	drive  *drive
@@ -253,17 +253,17 @@ type opened struct {
 }
 
 // open connects to a host's BMC and reads machine and drive. The caller closes it.
-func (p *Plane) open(ctx context.Context, t target) (*opened, error) {
+func (p *Plane) open(ctx context.Context, t target) (*connectedMachine, error) {
 	at, err := parseAddress(t.bmc.Address)
 	if err != nil {
-		return nil, &trouble{kind: model.TroubleOther, text: err.Error()}
+		return nil, &bmcError{kind: model.TroubleOther, text: err.Error()}
 	}
 	c, err := p.connect(ctx, t.bmc, at.endpoint)
 	if err != nil {
 		return nil, err
 	}
 	c.image, c.within = t.ownURL, t.within
-	s := &opened{connection: c, ownURL: t.ownURL}
+	s := &connectedMachine{connection: c, ownURL: t.ownURL}
 	if err := s.find(at, t); err != nil {
 		c.close(ctx)
 		return nil, err
@@ -271,7 +271,7 @@ func (p *Plane) open(ctx context.Context, t target) (*opened, error) {
 	return s, nil
 }
 
-func (s *opened) find(at address, t target) (err error) {
+func (s *connectedMachine) find(at address, t target) (err error) {
 	if s.system, err = s.findSystem(at, t.bmc.System); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (s *opened) find(at address, t target) (err error) {
 	return err
 }
 
-func (s *opened) state() model.MachineState {
+func (s *connectedMachine) state() model.MachineState {
 	once, known := s.drive.nextReset()
 	state := model.MachineState{
 		Power: powerOf(s.system.PowerState), Media: s.drive.holds(),

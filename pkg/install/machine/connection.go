@@ -58,7 +58,7 @@ type connection struct {
 func (p *Plane) connect(ctx context.Context, bmc *spec.BMC, endpoint string) (*connection, error) {
 	user, password, ok := bmc.Credentials.Login()
 	if !ok {
-		return nil, &trouble{kind: model.TroubleCredentials, text: "its credentials are not known"}
+		return nil, &bmcError{kind: model.TroubleCredentials, text: "its credentials are not known"}
 	}
 	c := &connection{endpoint: endpoint, user: user, password: password.Reveal(), ctx: ctx, clock: p.network}
 	if err := c.prepare(bmc, p.proxy); err != nil {
@@ -141,7 +141,7 @@ func (c *connection) login(ctx context.Context, sessions string) error {
 	case err != nil:
 		return err
 	case full && (status == http.StatusUnauthorized || status == http.StatusForbidden):
-		return &trouble{kind: model.TroubleBusy, text: "all its sessions are taken, and it takes no password without one"}
+		return &bmcError{kind: model.TroubleBusy, text: "all its sessions are taken, and it takes no password without one"}
 	case status == http.StatusUnauthorized:
 		return &refusedUser{common.ConstructError(status, answer)}
 	}
@@ -223,7 +223,7 @@ func (c *connection) prepare(bmc *spec.BMC, proxy *url.URL) error {
 			pool = x509.NewCertPool()
 		}
 		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return &trouble{kind: model.TroubleOther, text: "bmc.ca holds no certificate"}
+			return &bmcError{kind: model.TroubleOther, text: "bmc.ca holds no certificate"}
 		}
 		settings.RootCAs = pool
 	}
@@ -279,7 +279,7 @@ func (u *user) login(ctx context.Context, try func() error) error {
 	}
 	err := try()
 	if refused := new(refusedUser); errors.As(err, &refused) {
-		u.refused = &trouble{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
+		u.refused = &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
 		return u.refused
 	}
 	return err
@@ -302,7 +302,7 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := w.connection
 	bmc, err := url.Parse(c.endpoint)
 	if origin := originOf(request.URL); err != nil || origin != originOf(bmc) {
-		return nil, &trouble{kind: model.TroubleOther, text: "its BMC sends to " + origin +
+		return nil, &bmcError{kind: model.TroubleOther, text: "its BMC sends to " + origin +
 			", where its user and password do not belong: give that as bmc.address if it is the BMC"}
 	}
 	ctx, cancel := request.Context(), context.CancelFunc(func() {})

@@ -110,7 +110,7 @@ func (c *connection) findDrive(s *system, ours string) (*drive, error) {
 		}
 	}
 	if best == nil {
-		return nil, &trouble{kind: model.TroubleNoVirtualMedia, text: "its BMC has no virtual CD drive"}
+		return nil, &bmcError{kind: model.TroubleNoVirtualMedia, text: "its BMC has no virtual CD drive"}
 	}
 	return best, nil
 }

@@ -113,8 +113,8 @@ func (p *Plane) carryOut(i *insertion, desired *model.Desired, host string) erro
 	if err != nil {
 		return err
 	}
-	err = p.converse(ctx, t, func(s *opened) error { return s.act(model.InsertMedia) })
-	var late *trouble
+	err = p.converse(ctx, t, func(s *connectedMachine) error { return s.act(model.InsertMedia) })
+	var late *bmcError
 	if err != nil && errors.As(context.Cause(ctx), &late) {
 		return late
 	}
@@ -132,10 +132,10 @@ func (p *Plane) lose(ctx context.Context, stop context.CancelCauseFunc, host str
 		}
 		switch {
 		case fetched && now.Sub(sent) >= sentWithin:
-			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s",
+			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s",
 				sentWithin)})
 		case !fetched && now.Sub(began) >= insertWithin:
-			stop(&trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
+			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
 		}
 	}
 }

@@ -197,7 +197,7 @@ func isDone(kind model.Kind, state model.MachineState) bool {
 
 // remedyOf is what to do about an error of a BMC, where that says it.
 func remedyOf(host string, err error) model.Advice {
-	var known *trouble
+	var known *bmcError
 	if errors.As(err, &known) && known.kind == model.TroubleMediaRefused {
 		return known.cause.remedy(host)
 	}
@@ -206,7 +206,7 @@ func remedyOf(host string, err error) model.Advice {
 
 func (p *Plane) read(ctx context.Context, desired *model.Desired, host, drive string) reading {
 	var now reading
-	err := p.within(ctx, desired, host, drive, func(s *opened) error {
+	err := p.within(ctx, desired, host, drive, func(s *connectedMachine) error {
 		now = reading{state: p.accepted(host, s), until: p.clock.Now().Add(freshFor)}
 		if s.drive.iso == nil {
 			now.drive = s.drive.Path
@@ -225,7 +225,7 @@ func (p *Plane) read(ctx context.Context, desired *model.Desired, host, drive st
 
 // tasks adds to a state what the BMC still works at, or could not do: what this plane
 // has asked for, or an insertion that an earlier run has asked for.
-func (p *Plane) tasks(host string, s *opened, state *model.MachineState) {
+func (p *Plane) tasks(host string, s *connectedMachine, state *model.MachineState) {
 	p.mu.Lock()
 	asked, waits := p.pending[host]
 	_, failed := p.failed[host]
@@ -276,7 +276,7 @@ func (p *Plane) awaits(host string, shown model.Power) bool {
 // accepted is a machine's state. Where the BMC took a boot from the drive, the boot counts as set even if only the
 // target shows it: the value Enabled proves nothing, as there are BMCs that show the same after any request. Only what
 // the machine does proves it.
-func (p *Plane) accepted(host string, s *opened) model.MachineState {
+func (p *Plane) accepted(host string, s *connectedMachine) model.MachineState {
 	state := s.state()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +288,7 @@ func (p *Plane) accepted(host string, s *opened) model.MachineState {
 }
 
 func troubled(err error) model.MachineState {
-	var known *trouble
+	var known *bmcError
 	if errors.As(err, &known) {
 		return model.MachineState{Trouble: known.text, TroubleKind: known.kind}
 	}
@@ -296,7 +296,7 @@ func troubled(err error) model.MachineState {
 }
 
 // within is with, for longestRead at most.
-func (p *Plane) within(ctx context.Context, desired *model.Desired, host, drive string, do func(*opened) error) error {
+func (p *Plane) within(ctx context.Context, desired *model.Desired, host, drive string, do func(*connectedMachine) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longestRead)
 	defer cancel()
 	return p.with(ctx, desired, host, drive, do)
@@ -304,7 +304,7 @@ func (p *Plane) within(ctx context.Context, desired *model.Desired, host, drive 
 
 // with opens a host's machine, has something done with it, and closes it.
 // drive is where its virtual drive was seen before, "" to look for it.
-func (p *Plane) with(ctx context.Context, desired *model.Desired, host, drive string, do func(*opened) error) error {
+func (p *Plane) with(ctx context.Context, desired *model.Desired, host, drive string, do func(*connectedMachine) error) error {
 	t, err := p.target(desired, host)
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (p *Plane) with(ctx context.Context, desired *model.Desired, host, drive st
 	return p.converse(ctx, t, do)
 }
 
-func (p *Plane) converse(ctx context.Context, t target, do func(*opened) error) error {
+func (p *Plane) converse(ctx context.Context, t target, do func(*connectedMachine) error) error {
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (p *Plane) target(desired *model.Desired, host string) (target, error) {
 		}
 		ours, err := p.media.URL(host)
 		if err != nil {
-			return target{}, &trouble{kind: model.TroubleOther, text: "its image has no address: " + err.Error(), err: err}
+			return target{}, &bmcError{kind: model.TroubleOther, text: "its image has no address: " + err.Error(), err: err}
 		}
 		return target{bmc: h.BMC, ownURL: ours}, nil
 	}
@@ -352,7 +352,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, _ *model.Observ
 	if action.Kind == model.InsertMedia {
 		err = p.insert(ctx, desired, host)
 	} else {
-		err = p.within(ctx, desired, host, "", func(s *opened) error { return s.act(action.Kind) })
+		err = p.within(ctx, desired, host, "", func(s *connectedMachine) error { return s.act(action.Kind) })
 	}
 	p.mu.Lock()
 	var goesOn *unfinished
@@ -395,7 +395,7 @@ func (p *Plane) Eject(ctx context.Context, desired *model.Desired, hosts ...stri
 			p.mu.Lock()
 			delete(p.last, host)
 			p.mu.Unlock()
-			err := p.within(ctx, desired, host, "", func(s *opened) error {
+			err := p.within(ctx, desired, host, "", func(s *connectedMachine) error {
 				held := s.state().OurMedia
 				left := s.act(model.EjectMedia)
 				ours[i] = held && left == nil

@@ -71,12 +71,12 @@ func (c *connection) systemPath(id string) (string, error) {
 	case id == "" && len(names) == 1:
 		return all.ItemLinks[0], nil
 	case len(names) == 0:
-		return "", &trouble{kind: model.TroubleOther, text: "its BMC has no system"}
+		return "", &bmcError{kind: model.TroubleOther, text: "its BMC has no system"}
 	case id == "":
-		return "", &trouble{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " +
+		return "", &bmcError{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " +
 			strings.Join(names, ", ")}
 	}
-	return "", &trouble{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
+	return "", &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
 }
 
 func (s *system) bootTarget() string {

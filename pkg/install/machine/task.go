@@ -159,7 +159,7 @@ func (c *connection) accepts(response *http.Response) error {
 
 // insertions are the Tasks of a BMC that insert our image into a drive, the newest first.
 // A BMC that has no list of Tasks has none.
-func (s *opened) insertions() ([]task, error) {
+func (s *connectedMachine) insertions() ([]task, error) {
 	var root struct{ Tasks common.Link }
 	if err := s.read(common.DefaultServiceRoot, &root); err != nil || root.Tasks == "" {
 		return nil, s.explain(err)
@@ -191,7 +191,7 @@ func (s *opened) insertions() ([]task, error) {
 
 // inserts reports whether a Task is an insertion of our image into the drive. A Task that does not show what was asked
 // for is one if it shows where.
-func (s *opened) inserts(t *task) bool {
+func (s *connectedMachine) inserts(t *task) bool {
 	var asked struct{ Image string }
 	if json.Unmarshal([]byte(t.Payload.Body), &asked) == nil && asked.Image != "" {
 		return isOwnImage(asked.Image, s.ownURL)

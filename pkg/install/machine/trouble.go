@@ -20,22 +20,22 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// trouble is what is wrong with one BMC, in words that hold no secret.
-type trouble struct {
+// bmcError is what is wrong with one BMC, in words that hold no secret.
+type bmcError struct {
 	kind  model.TroubleKind
 	text  string
 	err   error
 	cause cause // of an image that was refused
 }
 
-func (t *trouble) Error() string { return t.text }
-func (t *trouble) Unwrap() error { return t.err }
+func (t *bmcError) Error() string { return t.text }
+func (t *bmcError) Unwrap() error { return t.err }
 
 // explain makes a trouble of what a request ended with. Only what is safe of it
 // is kept: BMCs repeat in their answers what they were sent.
 func (c *connection) explain(err error) error {
 	var (
-		known  *trouble
+		known  *bmcError
 		goesOn *unfinished
 		failed *taskFailed
 	)
@@ -45,7 +45,7 @@ func (c *connection) explain(err error) error {
 	case errors.As(err, &goesOn):
 		return goesOn
 	case errors.As(err, &failed):
-		return &trouble{kind: model.TroubleOther, text: "its BMC could not do it: " + c.safe(failed.said)}
+		return &bmcError{kind: model.TroubleOther, text: "its BMC could not do it: " + c.safe(failed.said)}
 	}
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -61,7 +61,7 @@ func (c *connection) explain(err error) error {
 		record    tls.RecordHeaderError
 		network   net.Error
 	)
-	t := &trouble{kind: model.TroubleUnreachable}
+	t := &bmcError{kind: model.TroubleUnreachable}
 	switch {
 	case errors.As(err, &authority), errors.As(err, &name), errors.As(err, &invalid):
 		t.kind, t.text = model.TroubleOther, "the certificate of its BMC is not trusted (bmc.ca or bmc.insecure): "+c.safe(innermost(err))
@@ -82,17 +82,17 @@ func (c *connection) explainStatus(status *common.Error) error {
 	lower := strings.ToLower(status.Error())
 	switch code := status.HTTPReturnedStatusCode; {
 	case strings.Contains(lower, "sessionlimit"):
-		return &trouble{kind: model.TroubleBusy, text: "all sessions of its BMC are taken"}
+		return &bmcError{kind: model.TroubleBusy, text: "all sessions of its BMC are taken"}
 	case code == http.StatusUnauthorized:
-		return &trouble{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
+		return &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
 	case code == http.StatusForbidden:
-		return &trouble{kind: model.TroubleCredentials, text: "the BMC's user may not do this: " + said}
+		return &bmcError{kind: model.TroubleCredentials, text: "the BMC's user may not do this: " + said}
 	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
-		return &trouble{kind: model.TroubleUnreachable, text: "its BMC cannot be reached: " + said}
+		return &bmcError{kind: model.TroubleUnreachable, text: "its BMC cannot be reached: " + said}
 	case code == http.StatusServiceUnavailable, code == http.StatusConflict, code == http.StatusLocked, code == http.StatusTooManyRequests:
-		return &trouble{kind: model.TroubleBusy, text: "its BMC is busy: " + said}
+		return &bmcError{kind: model.TroubleBusy, text: "its BMC is busy: " + said}
 	default:
-		return &trouble{kind: model.TroubleOther, text: "its BMC refuses: " + said}
+		return &bmcError{kind: model.TroubleOther, text: "its BMC refuses: " + said}
 	}
 }
 

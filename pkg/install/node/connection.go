@@ -82,7 +82,7 @@ func connect(ctx context.Context, kubeconfig []byte, config *Config, now install
 	if err != nil {
 		return nil, err
 	}
-	life, stop := context.WithCancel(quietly(context.WithoutCancel(ctx)))
+	life, stop := context.WithCancel(withoutLogging(context.WithoutCancel(ctx)))
 	c.stop = func() { stop(); c.Close() }
 	c.nodes = watch(life, c, "nodes", c.Core.Nodes(), "", readNode)
 	c.client = c.watchRequests(life, certificates.KubeAPIServerClientKubeletSignerName)
@@ -277,9 +277,9 @@ func (c *connection) changed() <-chan struct{} {
 	return c.news.Given()
 }
 
-// quietly keeps what client-go would write to the standard error to itself: what goes wrong is
+// withoutLogging keeps what client-go would write to the standard error to itself: what goes wrong is
 // said in what is observed.
-func quietly(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
+func withoutLogging(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
 
 var errNoList = errors.New("it has not answered yet")
 

@@ -48,7 +48,7 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 			"give the kubeconfig of its administrator")
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(withoutLogging(ctx), callTimeout)
 	defer cancel()
 	c := &connection{Client: client, clock: clock.Real()}
 	d, err := c.describe(ctx)

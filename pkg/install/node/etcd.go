@@ -45,7 +45,7 @@ func (c *connection) readSecrets(ctx context.Context, nodes []string) ([]string,
 
 // readEtcd reads what the etcd operator says of etcd's members; nothing, on a cluster without it.
 func (c *connection) readEtcd(ctx context.Context) (*model.Etcd, error) {
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(withoutLogging(ctx), callTimeout)
 	defer cancel()
 	operator, err := c.object(ctx, etcds, etcdName)
 	if err != nil || operator == nil {

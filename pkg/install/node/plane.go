@@ -234,7 +234,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, observed *model
 	if at == nil {
 		return &model.Fault{Code: model.CodeFailure, Op: "act on", On: action.Name, Err: errors.New("the installed cluster cannot be reached")}
 	}
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(withoutLogging(ctx), callTimeout)
 	defer cancel()
 	switch action.Kind {
 	case model.ApproveRequest:

@@ -56,7 +56,7 @@ func (c *connection) poll(ctx context.Context, fresh time.Duration) error {
 	if !c.polled.IsZero() && now.Sub(c.polled) < fresh {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(withoutLogging(ctx), callTimeout)
 	defer cancel()
 	if c.rarely.IsZero() || now.Sub(c.rarely) >= rarelyFor {
 		if err := c.readPlatform(ctx); err != nil {

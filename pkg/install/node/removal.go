@@ -47,7 +47,7 @@ type leaving struct {
 
 // readLeaving reads what the removal of nodes needs to know.
 func (c *connection) readLeaving(ctx context.Context, removal *model.Removal) error {
-	ctx = quietly(ctx)
+	ctx = withoutLogging(ctx)
 	next := leaving{volumes: c.leaving.volumes, routers: c.leaving.routers, checked: c.leaving.checked}
 	within, cancel := context.WithTimeout(ctx, callTimeout)
 	budgets, err := c.Policy.PodDisruptionBudgets("").List(within, metav1.ListOptions{})

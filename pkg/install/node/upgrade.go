@@ -34,7 +34,7 @@ func (p *Plane) Upgrade(ctx context.Context, want *upgrade.Want, ask bool) (*upg
 	if at == nil {
 		return fail(errors.New("it cannot be reached"))
 	}
-	ctx, cancel := context.WithTimeout(quietly(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(withoutLogging(ctx), callTimeout)
 	defer cancel()
 	for again := mostConflicts; ; again-- {
 		state, err := upgrade.Read(ctx, at.Dynamic, at.there(), want)

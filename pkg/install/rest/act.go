@@ -84,20 +84,20 @@ func (p *Plane) actOf(kind model.Kind) actFunc {
 
 // touched makes the watches read again what an action has changed.
 func (p *Plane) touched(desired *model.Desired, action model.Action) {
-	parts := []part{clusterRecord}
+	parts := []observationPart{clusterRecord}
 	switch action.Kind {
 	case model.RegisterCluster, model.ImportCluster, model.WithdrawCluster:
-		parts = []part{clusterList}
+		parts = []observationPart{clusterList}
 	case model.RegisterInfraEnv, model.UpdateInfraEnv, model.WithdrawInfraEnv, model.RenewImage:
-		parts = []part{infraEnvList}
+		parts = []observationPart{infraEnvList}
 	case model.IgnoreValidations:
-		parts = []part{ignoredChecks, clusterRecord} // which may be ready now
+		parts = []observationPart{ignoredChecks, clusterRecord} // which may be ready now
 	case model.UploadManifest, model.RemoveManifest:
-		parts = []part{manifestList}
+		parts = []observationPart{manifestList}
 	case model.UpdateHost, model.BindHost, model.InstallHost, model.RemoveHost, model.ReturnHost:
-		parts = []part{hostList}
+		parts = []observationPart{hostList}
 	case model.StartInstall, model.AllowAddHosts:
-		parts = []part{clusterRecord, hostList}
+		parts = []observationPart{clusterRecord, hostList}
 	}
 	p.stale(desired.Query(), action.Target, parts...)
 }

@@ -121,7 +121,7 @@ func (p *Plane) refresh(ctx context.Context, w *watch, query model.Query) error 
 // overdue only within the budget.
 func (p *Plane) readDue(ctx context.Context, w *watch, least urgency, content bool) error {
 	for _, r := range []struct {
-		part  part
+		part  observationPart
 		last  time.Time
 		space time.Duration // at least between two reads for events
 		read  func(context.Context, *watch) error
@@ -136,7 +136,7 @@ func (p *Plane) readDue(ctx context.Context, w *watch, least urgency, content bo
 		if is < least || is == fresh || is == wanted && !w.affordable(r.last, r.space) {
 			continue
 		}
-		is = w.take(r.part)
+		is = w.takeUrgency(r.part)
 		if err := r.read(ctx, w); err != nil {
 			w.request(is, r.part)
 			return err

@@ -29,7 +29,7 @@ func (p *Plane) find(ctx context.Context, w *watch, query model.Query) error {
 	default:
 		return nil
 	}
-	w.take(clusterList)
+	w.takeUrgency(clusterList)
 	found, err := p.listClusters(ctx, "find cluster", query.Name)
 	if err != nil {
 		w.request(overdue, clusterList)
@@ -84,7 +84,7 @@ func (p *Plane) choose(ctx context.Context, w *watch, query model.Query, found [
 	if meant < 0 {
 		if w.id != "" {
 			w.forget()
-			w.take(clusterList)
+			w.takeUrgency(clusterList)
 		}
 		return nil
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
 
-// part is a part of an observation that is read by itself.
-type part int
+// observationPart is a part of an observation that is read by itself.
+type observationPart int
 
 const (
-	clusterList part = iota // by which a cluster is found
+	clusterList observationPart = iota // by which a cluster is found
 	clusterRecord
 	hostList
 	infraEnvList
@@ -145,7 +145,7 @@ func (w *watch) idle(now time.Time) bool {
 }
 
 // stale has the watches of a cluster, by query or id, read what a write touched.
-func (p *Plane) stale(query model.Query, id string, parts ...part) {
+func (p *Plane) stale(query model.Query, id string, parts ...observationPart) {
 	p.mu.Lock()
 	var found []*watch
 	for _, key := range []string{watchKey(query), id} {
@@ -175,7 +175,7 @@ func (w *watch) hold(ctx context.Context) error {
 func (w *watch) release() { <-w.slot }
 
 // request makes parts at least so urgent.
-func (w *watch) request(at urgency, parts ...part) {
+func (w *watch) request(at urgency, parts ...observationPart) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, part := range parts {
@@ -183,8 +183,8 @@ func (w *watch) request(at urgency, parts ...part) {
 	}
 }
 
-// take is how urgent a part is, which counts as read from now on.
-func (w *watch) take(part part) urgency {
+// takeUrgency is how urgent a part is, which counts as read from now on.
+func (w *watch) takeUrgency(part observationPart) urgency {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	is := w.due[part]
@@ -192,14 +192,14 @@ func (w *watch) take(part part) urgency {
 	return is
 }
 
-func (w *watch) urgencyOf(part part) urgency {
+func (w *watch) urgencyOf(part observationPart) urgency {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.due[part]
 }
 
 // restart has just these parts read.
-func (w *watch) restart(parts ...part) {
+func (w *watch) restart(parts ...observationPart) {
 	w.mu.Lock()
 	w.due, w.changes = [allParts]urgency{}, nil
 	w.mu.Unlock()

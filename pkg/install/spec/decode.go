@@ -57,11 +57,11 @@ func (d *decoder) value(n *yamltree.Node, at yamltree.Position, field string, v 
 	case reflect.Map:
 		d.mapping(n, at, field, v)
 	case reflect.String:
-		if d.want(n, yamltree.Text, at, field) {
+		if d.requireKind(n, yamltree.Text, at, field) {
 			v.SetString(n.Text)
 		}
 	case reflect.Bool:
-		if d.want(n, yamltree.Bool, at, field) {
+		if d.requireKind(n, yamltree.Bool, at, field) {
 			v.SetBool(n.Value.(bool))
 		}
 	case reflect.Int:
@@ -71,8 +71,8 @@ func (d *decoder) value(n *yamltree.Node, at yamltree.Position, field string, v 
 	}
 }
 
-// want reports n unless it is of the given kind.
-func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Position, field string) bool {
+// requireKind reports n unless it is of the given kind.
+func (d *decoder) requireKind(n *yamltree.Node, kind yamltree.Kind, at yamltree.Position, field string) bool {
 	if n.Kind == kind {
 		return true
 	}
@@ -98,7 +98,7 @@ func (d *decoder) want(n *yamltree.Node, kind yamltree.Kind, at yamltree.Positio
 }
 
 func (d *decoder) integer(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
-	if !d.want(n, yamltree.Int, at, field) {
+	if !d.requireKind(n, yamltree.Int, at, field) {
 		return
 	}
 	switch number := n.Value.(type) {
@@ -116,7 +116,7 @@ func (d *decoder) integer(n *yamltree.Node, at yamltree.Position, field string, 
 }
 
 func (d *decoder) structure(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
-	if !d.want(n, yamltree.Map, at, field) {
+	if !d.requireKind(n, yamltree.Map, at, field) {
 		return
 	}
 	for _, e := range n.Entries {
@@ -150,7 +150,7 @@ func valuePosition(e yamltree.Entry) yamltree.Position {
 }
 
 func (d *decoder) list(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
-	if !d.want(n, yamltree.List, at, field) {
+	if !d.requireKind(n, yamltree.List, at, field) {
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
@@ -170,7 +170,7 @@ func (d *decoder) list(n *yamltree.Node, at yamltree.Position, field string, v r
 }
 
 func (d *decoder) mapping(n *yamltree.Node, at yamltree.Position, field string, v reflect.Value) {
-	if !d.want(n, yamltree.Map, at, field) {
+	if !d.requireKind(n, yamltree.Map, at, field) {
 		return
 	}
 	if v.Type().Elem().Kind() == reflect.Interface {

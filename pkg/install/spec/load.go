@@ -137,7 +137,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Position, field string, 
 	case *StringList:
 		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
 	case *Duration:
-		if d.want(n, yamltree.Text, at, field) {
+		if d.requireKind(n, yamltree.Text, at, field) {
 			if *to, err = parseDuration(n.Text); err != nil {
 				d.report(at, field, err.Error(), "")
 			}
@@ -155,14 +155,14 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Position, field string, 
 	if text == nil || n.Kind == yamltree.Map {
 		return false
 	}
-	if d.want(n, yamltree.Text, at, field) {
+	if d.requireKind(n, yamltree.Text, at, field) {
 		*text = n.Text
 	}
 	return true
 }
 
 func (d *decoder) textList(n *yamltree.Node, at yamltree.Position, field string, to *[]string) bool {
-	if d.want(n, yamltree.Text, at, field) {
+	if d.requireKind(n, yamltree.Text, at, field) {
 		*to = splitList(n.Text)
 	}
 	return true

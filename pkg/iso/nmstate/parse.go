@@ -80,7 +80,7 @@ func (r *reader) state(root *yamltree.Node) *State {
 			s.routes = append(s.routes, route)
 		}
 	}
-	routes.shown("running")
+	routes.skipReadOnly("running")
 	s.rules = doc.object("route-rules").rules()
 	doc.hostname()
 	doc.ignoreEmpty("ovs-db", "ovn")
@@ -92,14 +92,14 @@ func (r *reader) state(root *yamltree.Node) *State {
 
 func (o *object) hostname() {
 	name := o.object("hostname")
-	name.shown("running")
+	name.skipReadOnly("running")
 	if w := name.text("config"); w.text != "" {
 		o.r.ignore(w.at, name.field("config"), "a host's name goes with the machine, not with its network")
 	}
 }
 
-// shown takes keys that nmstate shows of a machine and that cannot be set.
-func (o *object) shown(keys ...string) {
+// skipReadOnly takes keys that nmstate shows of a machine and that cannot be set.
+func (o *object) skipReadOnly(keys ...string) {
 	for _, key := range keys {
 		e, there := o.left[key]
 		delete(o.left, key)
@@ -155,7 +155,7 @@ func (o *object) resolver() resolver {
 		return list
 	}
 	d.search, d.options = words("search", "a domain"), words("options", "an option of resolv.conf")
-	o.shown("running")
+	o.skipReadOnly("running")
 	return d
 }
 

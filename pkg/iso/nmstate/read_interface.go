@@ -26,7 +26,7 @@ func (o *object) iface() *iface {
 		string(vrfKind), string(vxlanKind), string(ovsBridgeKind), string(ovsInterfaceKind), string(macVLANKind), string(macVTAPKind),
 		string(vethKind), string(loopback)))
 	if i.kind == loopback {
-		o.shown("mac-address", "mtu", "accept-all-mac-addresses")
+		o.skipReadOnly("mac-address", "mtu", "accept-all-mac-addresses")
 	}
 	if i.state == down && i.kind != ethernet {
 		i.state = absent // a device that does not exist needs nothing to keep it down
@@ -51,11 +51,11 @@ func (o *object) iface() *iface {
 	i.copyMAC = o.text("copy-mac-from")
 	lldp := o.object("lldp")
 	i.lldp = lldp.flag("enabled")
-	lldp.shown("neighbors")
+	lldp.skipReadOnly("neighbors")
 	i.ip4, i.ip6 = o.object("ipv4").family(true), o.object("ipv6").family(false)
 	i.ethtool = o.object("ethtool").ethtool()
 	o.details(i)
-	o.shown("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address")
+	o.skipReadOnly("permanent-mac-address", "min-mtu", "max-mtu", "driver", "pci-address")
 	o.ignoreEmpty("ovs-db", "mptcp")
 	if i.kind == loopback {
 		i.state = ignore
@@ -226,7 +226,7 @@ func (o *object) bridge(i *iface) {
 	i.own.number("ageing-time", options.number("mac-ageing-time", 0, 1000000))
 	i.own.number("group-forward-mask", options.number("group-forward-mask", 0, 65535))
 	i.own.flag("multicast-snooping", options.flag("multicast-snooping"))
-	options.shown("gc-timer", "hello-timer", "group-addr")
+	options.skipReadOnly("gc-timer", "hello-timer", "group-addr")
 	for _, entry := range o.objects("port") {
 		p := entry.port()
 		p.settings.flag("hairpin-mode", entry.flag("stp-hairpin-mode"))
@@ -288,7 +288,7 @@ func (o *object) ethtool() settings {
 		list.number("coalesce-"+key, coalesce.number(key, 0, largest32))
 	}
 	ring := o.object("ring")
-	ring.shown("rx-max", "rx-jumbo-max", "rx-mini-max", "tx-max")
+	ring.skipReadOnly("rx-max", "rx-jumbo-max", "rx-mini-max", "tx-max")
 	for _, key := range []string{"rx", "rx-jumbo", "rx-mini", "tx"} {
 		list.number("ring-"+key, ring.number(key, 0, largest32))
 	}
@@ -374,7 +374,7 @@ func (o *object) virtualFunction() string {
 		}
 		list.add("vlans", text)
 	}
-	o.shown("iface-name")
+	o.skipReadOnly("iface-name")
 	var words []string
 	for _, s := range list {
 		words = append(words, s.key+"="+s.value)

@@ -95,7 +95,7 @@ func (o *object) address(four bool) (netip.Prefix, bool) {
 		o.r.report(at, o.field("ip"), "%s cannot be the address of an interface", ip)
 		ok = false
 	}
-	o.shown("valid-life-time", "preferred-life-time")
+	o.skipReadOnly("valid-life-time", "preferred-life-time")
 	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not set up"}
 	if !ok || length == nil {
 		return netip.Prefix{}, false

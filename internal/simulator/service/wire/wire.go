@@ -178,8 +178,8 @@ func Body[T any](name string) Parameter {
 	}}
 }
 
-// Taken is the body that the operation's parameters name.
-func Taken[T any](c *Call) T {
+// TypedBody is the body that the operation's parameters name.
+func TypedBody[T any](c *Call) T {
 	v, _ := c.taken.(*T)
 	if v == nil { // the operation's parameters name no such body
 		return *new(T)

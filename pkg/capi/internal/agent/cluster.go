@@ -93,7 +93,7 @@ func (s *clusterScope) again() time.Duration {
 	switch {
 	case s.waits:
 		return hostedComes
-	case len(s.object.Spec.FailureDomains) > 0 && !s.Pool.Notes(): // a host may have come
+	case len(s.object.Spec.FailureDomains) > 0 && !s.Pool.RecordsReservation(): // a host may have come
 		return waitsInPool
 	}
 	return 0
@@ -208,8 +208,8 @@ func (s *clusterScope) deployment(ctx context.Context) error {
 // clusterID is the id of the cluster in the service, "" where it has none: on a hub as the control plane records it,
 // over REST that of the record that is proven to be the cluster's.
 func (s *clusterScope) clusterID(ctx context.Context, controlPlane *controlplanev1.OpenshiftAssistedControlPlane) (string, error) {
-	noted, err := clusterspec.IDOf(controlPlane, s.Pool.Notes())
-	if err != nil || s.Pool.Notes() {
+	noted, err := clusterspec.IDOf(controlPlane, s.Pool.RecordsReservation())
+	if err != nil || s.Pool.RecordsReservation() {
 		return noted, err
 	}
 	view, err := s.Installations.View(ctx, client.ObjectKeyFromObject(s.cluster))

@@ -33,14 +33,14 @@ type HubPool struct {
 
 var _ Pool = (*HubPool)(nil)
 
-// Thing is what a host is called.
-func (p *HubPool) Thing() string { return hubapi.KindAgent }
+// HostKind is what a host is called.
+func (p *HubPool) HostKind() string { return hubapi.KindAgent }
 
-// Notes reports that Agents record the AgentMachine that they are reserved for.
-func (p *HubPool) Notes() bool { return true }
+// RecordsReservation reports that Agents record the AgentMachine that they are reserved for.
+func (p *HubPool) RecordsReservation() bool { return true }
 
-// Within is the namespace that Agents are taken from.
-func (p *HubPool) Within(own string) string {
+// HostNamespace is the namespace that Agents are taken from.
+func (p *HubPool) HostNamespace(own string) string {
 	if p.Namespace != "" {
 		return p.Namespace
 	}
@@ -49,7 +49,7 @@ func (p *HubPool) Within(own string) string {
 
 // Opens reports whether an Agent is in the namespace that Agents are taken from.
 func (p *HubPool) Opens(namespace string, host types.NamespacedName) bool {
-	return host.Namespace == p.Within(namespace)
+	return host.Namespace == p.HostNamespace(namespace)
 }
 
 // newAgent is an empty Agent, to be read into.
@@ -103,7 +103,7 @@ func (p *HubPool) hostOf(u *unstructured.Unstructured) (pool.Host, error) {
 // AgentCluster names.
 func (p *HubPool) Hosts(ctx context.Context, namespace string, cluster *agentv1.AgentCluster) ([]pool.Host, error) {
 	list := newAgents()
-	if err := p.Client.List(ctx, list, client.InNamespace(p.Within(namespace)), client.UnsafeDisableDeepCopy); err != nil {
+	if err := p.Client.List(ctx, list, client.InNamespace(p.HostNamespace(namespace)), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the Agents: %w", err)
 	}
 	hosts := make([]pool.Host, 0, len(list.Items))
@@ -132,13 +132,13 @@ func (p *HubPool) Host(ctx context.Context, namespace string, host types.Namespa
 	return p.get(ctx, p.Client, namespace, host)
 }
 
-// Now is an Agent as it is at this moment.
-func (p *HubPool) Now(ctx context.Context, namespace string, host types.NamespacedName, _ string) (*pool.Host, error) {
+// UncachedHost is an Agent as it is at this moment.
+func (p *HubPool) UncachedHost(ctx context.Context, namespace string, host types.NamespacedName, _ string) (*pool.Host, error) {
 	return p.get(ctx, p.Live, namespace, host)
 }
 
 func (p *HubPool) get(ctx context.Context, reader client.Reader, namespace string, name types.NamespacedName) (*pool.Host, error) {
-	if name.Namespace != p.Within(namespace) {
+	if name.Namespace != p.HostNamespace(namespace) {
 		return nil, nil
 	}
 	u, err := read(ctx, reader, name)

@@ -62,7 +62,7 @@ func TestAgentsAreReadAsTheHubPlaneReadsThem(t *testing.T) {
 			}
 			c := fake.NewClientBuilder().WithObjects(toUnstructured(t, a)).Build()
 			p := &agent.HubPool{Client: c, Live: c, Clock: clock.Real()}
-			host, err := p.Now(t.Context(), "ns", types.NamespacedName{Namespace: "ns", Name: "a"}, "")
+			host, err := p.UncachedHost(t.Context(), "ns", types.NamespacedName{Namespace: "ns", Name: "a"}, "")
 			if err != nil || host == nil {
 				t.Fatal(host, err)
 			}

@@ -27,7 +27,7 @@ const (
 func (s *scope) install(ctx context.Context) (ctrl.Result, error) {
 	view, done, err := s.Installations.Act(ctx, s.key, s.scopes()...)
 	if len(done) > 0 && s.host != nil { // what was done shows
-		now, failed := s.Pool.Now(ctx, s.object.Namespace, s.host.NamespacedName, s.clusterID())
+		now, failed := s.Pool.UncachedHost(ctx, s.object.Namespace, s.host.NamespacedName, s.clusterID())
 		if failed != nil && !errors.Is(failed, errForeign) {
 			return ctrl.Result{}, errors.Join(err, failed)
 		}
@@ -60,7 +60,7 @@ func (s *scope) clusterID() string {
 	if view := s.Installations.Last(s.key); view != nil && view.Observed != nil && view.Observed.Cluster != nil {
 		return view.Observed.Cluster.ID
 	}
-	if s.infra == nil || !s.Pool.Notes() || s.infra.Status.ClusterDeploymentRef.Namespace != s.object.Namespace {
+	if s.infra == nil || !s.Pool.RecordsReservation() || s.infra.Status.ClusterDeploymentRef.Namespace != s.object.Namespace {
 		return ""
 	}
 	return idOf(s.infra.Status.ClusterDeploymentRef)
@@ -68,7 +68,7 @@ func (s *scope) clusterID() string {
 
 // seeCluster observes the cluster if that was not done yet: over REST nothing else says which hosts are its own.
 func (s *scope) seeCluster(ctx context.Context) error {
-	if s.Pool.Notes() || s.cluster == nil || s.reserved().Name == "" || s.Installations.Last(s.key) != nil {
+	if s.Pool.RecordsReservation() || s.cluster == nil || s.reserved().Name == "" || s.Installations.Last(s.key) != nil {
 		return nil
 	}
 	_, err := s.Installations.View(ctx, s.key)

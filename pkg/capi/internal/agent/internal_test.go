@@ -251,7 +251,7 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 	if err := p.Reserve(t.Context(), host, me, is("ns/lab")); !errors.Is(err, errTaken) {
 		t.Errorf("another cluster's: %v", err)
 	}
-	if now, err := p.Now(t.Context(), "ns", host, ""); err != nil || now.Reserved {
+	if now, err := p.UncachedHost(t.Context(), "ns", host, ""); err != nil || now.Reserved {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if err := p.Reserve(t.Context(), host, me, is("other/lab")); err != nil {

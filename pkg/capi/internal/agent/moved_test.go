@@ -162,7 +162,7 @@ func TestMachinesThatWereMovedStay(t *testing.T) {
 			for range 2 { // it stays so
 				m.reconcile()
 				ready, reserved := conditionOf(m.infra, clusterv1.ReadyCondition), conditionOf(m.infra, agentv1.AgentReservedCondition)
-				if !ptr.Deref(m.infra.Status.Initialization.Provisioned, false) || ready.Status != metav1.ConditionTrue || !strings.Contains(reserved.Message, "there is no "+m.Pool.Thing()+" moved here") {
+				if !ptr.Deref(m.infra.Status.Initialization.Provisioned, false) || ready.Status != metav1.ConditionTrue || !strings.Contains(reserved.Message, "there is no "+m.Pool.HostKind()+" moved here") {
 					t.Errorf("it is %s", describe(m.infra))
 				}
 				if got := m.infra.Status.Addresses; len(got) != 3 || got[1].Address != "192.0.2.7" {

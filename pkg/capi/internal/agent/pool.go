@@ -19,8 +19,8 @@ type Pool interface {
 	// where the host is neither of a pool that is opened to the namespace, nor of the cluster of that id. A cluster of ""
 	// has no hosts.
 	Host(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error)
-	// Now is Host past all caches.
-	Now(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error)
+	// UncachedHost is Host past all caches.
+	UncachedHost(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error)
 	// Opens reports whether machines of a namespace may take a host. What AgentMachines of other namespaces say of it does
 	// not count.
 	Opens(namespace string, host types.NamespacedName) bool
@@ -29,13 +29,13 @@ type Pool interface {
 	Reserve(ctx context.Context, host, machine types.NamespacedName, isOurs func(*pool.Host) bool) error
 	// Release takes the note back. A host that is gone, or another machine's, is left alone.
 	Release(ctx context.Context, host, machine types.NamespacedName) error
-	// Notes reports whether hosts record at all for which AgentMachine they are reserved. Otherwise only AgentMachines
+	// RecordsReservation reports whether hosts record at all for which AgentMachine they are reserved. Otherwise only AgentMachines
 	// record which host they have.
-	Notes() bool
-	// Within is the namespace that hosts for machines of a namespace are taken from; "" where hosts are in none.
-	Within(namespace string) string
-	// Thing is what a host is called.
-	Thing() string
+	RecordsReservation() bool
+	// HostNamespace is the namespace that hosts for machines of a namespace are taken from; "" where hosts are in none.
+	HostNamespace(namespace string) string
+	// HostKind is what a host is called.
+	HostKind() string
 }
 
 // errForeign says that a machine has recorded a host that it may not have.

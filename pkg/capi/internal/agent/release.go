@@ -74,7 +74,7 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 		return true, nil
 	}
 	if name.Name != "" {
-		s.host, err = s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
+		s.host, err = s.Pool.UncachedHost(ctx, s.object.Namespace, name, s.clusterID())
 		if err != nil && !errors.Is(err, errForeign) {
 			return false, err
 		}
@@ -240,21 +240,21 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonOutOfReach, s.outOfReach())
 		return false, ctrl.Result{}, nil // a user who changes that restarts the provider
 	}
-	host, err := s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
+	host, err := s.Pool.UncachedHost(ctx, s.object.Namespace, name, s.clusterID())
 	switch {
 	case errors.Is(err, errForeign):
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned,
-			s.Pool.Thing()+" "+name.Name+" is left alone: "+errForeign.Error())
+			s.Pool.HostKind()+" "+name.Name+" is left alone: "+errForeign.Error())
 		return true, ctrl.Result{}, nil
 	case err != nil:
 		return false, ctrl.Result{}, err
 	case host == nil && s.isElsewhere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
 			"there is no %s %s here to return the machine: it continues to run until a person switches it off, or boots a discovery image on it",
-			s.Pool.Thing(), name.Name))
+			s.Pool.HostKind(), name.Name))
 		return true, ctrl.Result{}, nil
 	case host == nil:
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is there no more")
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.HostKind()+" "+name.Name+" is there no more")
 		return true, ctrl.Result{}, nil
 	}
 	s.host = host
@@ -265,11 +265,12 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	again := ctrl.Result{RequeueAfter: returnTakes}
 	switch {
 	case !mine:
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.Thing()+" "+name.Name+" is not this machine's any more")
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned,
+			s.Pool.HostKind()+" "+name.Name+" is not this machine's any more")
 		return true, ctrl.Result{}, nil
 	case host.Cluster != "" && !s.isBoundHere(host):
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned,
-			s.Pool.Thing()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
+			s.Pool.HostKind()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
 	case host.Installed && s.lives(): // since the AgentMachine was deleted it has become a node
 		s.waitForMachine()
 		return false, ctrl.Result{}, nil
@@ -322,7 +323,7 @@ func (s *scope) byHand() string {
 		label = s.host.Hostname + " (" + s.host.Name + ")"
 	}
 	env := s.host.InfraEnv
-	if s.Pool.Notes() {
+	if s.Pool.RecordsReservation() {
 		env = s.host.Namespace + "/" + env
 	}
 	return "a person must boot the discovery image on " + label + ", for it to be used again: " +
@@ -331,7 +332,7 @@ func (s *scope) byHand() string {
 
 // isMine reports whether the host that is to be given back is still this AgentMachine's.
 func (s *scope) isMine(ctx context.Context) (bool, error) {
-	if s.Pool.Notes() {
+	if s.Pool.RecordsReservation() {
 		return s.host.IsOwnedBy(s.me()) || !s.host.Reserved && s.host.Cluster != "" && s.isBoundHere(s.host), nil
 	}
 	rival, err := s.rival(ctx, s.host.NamespacedName)
@@ -344,7 +345,7 @@ func (s *scope) isBoundHere(host *pool.Host) bool {
 	if ours, known := s.isOurs(host); known {
 		return ours
 	}
-	if !s.Pool.Notes() {
+	if !s.Pool.RecordsReservation() {
 		return false
 	}
 	within, _ := split(host.Cluster)
@@ -404,7 +405,7 @@ func (s *scope) desired() *model.Desired {
 
 // infraEnvID is the id of the InfraEnv that the host came from; on a hub NAMESPACE/NAME.
 func (s *scope) infraEnvID() string {
-	if s.Pool.Notes() {
+	if s.Pool.RecordsReservation() {
 		return s.host.Namespace + "/" + s.host.InfraEnv
 	}
 	return s.host.InfraEnv

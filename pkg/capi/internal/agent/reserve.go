@@ -62,7 +62,7 @@ func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 		return false, ctrl.Result{}, nil // it wakes
 	}
 	taken, err := s.choose(ctx)
-	if !taken && err == nil && !s.Pool.Notes() {
+	if !taken && err == nil && !s.Pool.RecordsReservation() {
 		return false, ctrl.Result{RequeueAfter: waitsInPool}, nil
 	}
 	return taken, ctrl.Result{}, err
@@ -94,7 +94,7 @@ func (s *scope) isElsewhere() bool {
 // isOutOfReach reports whether the host was reserved in another namespace than Agents are taken from now: that was
 // configured otherwise then. What has become of the host cannot be seen, and so nothing is done about it.
 func (s *scope) isOutOfReach() bool {
-	within := s.Pool.Within(s.object.Namespace)
+	within := s.Pool.HostNamespace(s.object.Namespace)
 	return within != "" && s.reserved().Namespace != within && (s.object.Status.AgentRef != nil || s.holds()) && !s.isElsewhere()
 }
 
@@ -106,7 +106,7 @@ func (s *scope) outOfReach() string {
 		was = ""
 	}
 	return fmt.Sprintf("%s %s is reserved in namespace %s, and %[1]ss are taken from namespace %[4]s now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE=%[5]q again",
-		s.Pool.Thing(), name.Name, name.Namespace, s.Pool.Within(s.object.Namespace), was)
+		s.Pool.HostKind(), name.Name, name.Namespace, s.Pool.HostNamespace(s.object.Namespace), was)
 }
 
 // keep makes sure that the reserved host is still reserved, and says why where it is not. A machine that was not handed
@@ -119,7 +119,7 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	name := s.reserved()
 	host, err := s.Pool.Host(ctx, s.object.Namespace, name, s.clusterID())
 	if host == nil && err == nil { // what is cached may be behind
-		host, err = s.Pool.Now(ctx, s.object.Namespace, name, s.clusterID())
+		host, err = s.Pool.UncachedHost(ctx, s.object.Namespace, name, s.clusterID())
 	}
 	isForeign := errors.Is(err, errForeign)
 	if err != nil && !isForeign {
@@ -129,29 +129,29 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	switch {
 	case s.isUnknown(host, isForeign):
 		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: it is not known which cluster of the service is the one of Cluster %s",
-			s.Pool.Thing(), name.Name, s.key.Name))
+			s.Pool.HostKind(), name.Name, s.key.Name))
 		return false, nil // it wakes once that is known
 	case isForeign:
-		lost, reason = fmt.Sprintf("%s %s: %s", s.Pool.Thing(), name.Name, errForeign), reasonOutOfReach
+		lost, reason = fmt.Sprintf("%s %s: %s", s.Pool.HostKind(), name.Name, errForeign), reasonOutOfReach
 	case host == nil && s.isElsewhere():
 		return true, s.hook(ctx)
 	case host == nil:
-		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.Thing(), name.Name), agentv1.AgentGoneReason
+		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.HostKind(), name.Name), agentv1.AgentGoneReason
 	case host.Cluster != "" && !s.isBoundHere(host):
-		lost = fmt.Sprintf("%s %s is bound to the cluster %s", s.Pool.Thing(), name.Name, host.Cluster)
-	case host.Cluster == "" && !s.isProvisioned() && !s.Pool.Notes():
+		lost = fmt.Sprintf("%s %s is bound to the cluster %s", s.Pool.HostKind(), name.Name, host.Cluster)
+	case host.Cluster == "" && !s.isProvisioned() && !s.Pool.RecordsReservation():
 		rival, err := s.rival(ctx, name)
 		if err != nil {
 			return false, err
 		}
 		if rival != "" {
-			lost = fmt.Sprintf("%s %s is reserved for AgentMachine %s", s.Pool.Thing(), name.Name, rival)
+			lost = fmt.Sprintf("%s %s is reserved for AgentMachine %s", s.Pool.HostKind(), name.Name, rival)
 		}
 	}
-	if lost == "" && !host.IsOwnedBy(s.me()) && s.Pool.Notes() {
+	if lost == "" && !host.IsOwnedBy(s.me()) && s.Pool.RecordsReservation() {
 		switch err := s.Pool.Reserve(ctx, name, s.me(), s.isBoundHere); {
 		case errors.Is(err, errTaken):
-			lost = fmt.Sprintf("%s %s is reserved for another machine", s.Pool.Thing(), name.Name)
+			lost = fmt.Sprintf("%s %s is reserved for another machine", s.Pool.HostKind(), name.Name)
 		case err != nil:
 			return false, err
 		}
@@ -171,7 +171,7 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 // isUnknown reports whether it is not known if a host is the machine's own: over REST the cluster shows that, and the
 // cluster is not known. Nothing is done about such a host.
 func (s *scope) isUnknown(host *pool.Host, isForeign bool) bool {
-	return !s.Pool.Notes() && s.clusterID() == "" && (isForeign || host != nil && host.Cluster != "")
+	return !s.Pool.RecordsReservation() && s.clusterID() == "" && (isForeign || host != nil && host.Cluster != "")
 }
 
 func (s *scope) isReserved() {
@@ -239,16 +239,16 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 
 // whyNone says why there is no host for the machine.
 func (s *scope) whyNone(obstacles pool.Obstacles) string {
-	if !s.Pool.Notes() && (s.infra == nil || len(s.infra.Spec.InfraEnvRefs) == 0) {
+	if !s.Pool.RecordsReservation() && (s.infra == nil || len(s.infra.Spec.InfraEnvRefs) == 0) {
 		return "there is no pool: the AgentCluster names no InfraEnv (spec.infraEnvRefs)"
 	}
-	return obstacles.Text(s.Pool.Thing(), s.whereThePoolIs())
+	return obstacles.Text(s.Pool.HostKind(), s.whereThePoolIs())
 }
 
 // whereThePoolIs is the namespace and the InfraEnvs that hosts are taken from, as far as there are any.
 func (s *scope) whereThePoolIs() string {
 	where := ""
-	if namespace := s.Pool.Within(s.object.Namespace); namespace != "" {
+	if namespace := s.Pool.HostNamespace(s.object.Namespace); namespace != "" {
 		where = " in namespace " + namespace
 	}
 	if s.infra != nil && len(s.infra.Spec.InfraEnvRefs) > 0 {
@@ -256,7 +256,7 @@ func (s *scope) whereThePoolIs() string {
 		for _, ref := range s.infra.Spec.InfraEnvRefs {
 			envs = append(envs, ref.Name)
 		}
-		where += " of InfraEnv " + names.Few(envs)
+		where += " of InfraEnv " + names.ListText(envs)
 	}
 	return where
 }
@@ -290,7 +290,7 @@ func (s *scope) candidates(ctx context.Context) ([]pool.Host, error) {
 // not record their reservation, only AgentMachines do, and they are read past the cache.
 func (s *scope) others(ctx context.Context) ([]agentv1.AgentMachine, error) {
 	reader := client.Reader(s.Client)
-	if !s.Pool.Notes() {
+	if !s.Pool.RecordsReservation() {
 		reader = s.Live
 	}
 	list := &agentv1.AgentMachineList{}
@@ -350,7 +350,7 @@ func comesBefore(one, other *agentv1.AgentMachine, host types.NamespacedName) bo
 // knows which host it was to be, and then onto the host, which has one machine only. It is false if another machine was
 // faster.
 func (s *scope) take(ctx context.Context, host *pool.Host) (bool, error) {
-	now, err := s.Pool.Now(ctx, s.object.Namespace, host.NamespacedName, s.clusterID())
+	now, err := s.Pool.UncachedHost(ctx, s.object.Namespace, host.NamespacedName, s.clusterID())
 	if err != nil || now == nil || !now.IsOwnedBy(s.me()) && !now.Free() {
 		return false, err
 	}

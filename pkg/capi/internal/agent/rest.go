@@ -25,14 +25,14 @@ type ServicePool struct {
 
 var _ Pool = (*ServicePool)(nil)
 
-// Thing is what a host is called.
-func (p *ServicePool) Thing() string { return "host" }
+// HostKind is what a host is called.
+func (p *ServicePool) HostKind() string { return "host" }
 
-// Notes reports that hosts do not record which machine they are reserved for.
-func (p *ServicePool) Notes() bool { return false }
+// RecordsReservation reports that hosts do not record which machine they are reserved for.
+func (p *ServicePool) RecordsReservation() bool { return false }
 
-// Within reports that hosts are in no namespace.
-func (p *ServicePool) Within(string) string { return "" }
+// HostNamespace reports that hosts are in no namespace.
+func (p *ServicePool) HostNamespace(string) string { return "" }
 
 // Hosts are those of the InfraEnvs that the AgentCluster names, and none without. It is an error that one of them is not
 // opened to the namespace.
@@ -101,11 +101,11 @@ func hostsOf(ctx context.Context, service install.Backend, infraEnv string) ([]p
 
 // Host is a host of an InfraEnv that is opened to the namespace, or of the cluster of an id.
 func (p *ServicePool) Host(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error) {
-	return p.Now(ctx, namespace, host, cluster)
+	return p.UncachedHost(ctx, namespace, host, cluster)
 }
 
-// Now is Host: nothing is kept.
-func (p *ServicePool) Now(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error) {
+// UncachedHost is Host: nothing is kept.
+func (p *ServicePool) UncachedHost(ctx context.Context, namespace string, host types.NamespacedName, cluster string) (*pool.Host, error) {
 	service, err := p.Service(namespace)
 	if err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (r *MachineReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges())).
 		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane),
 			predicate.GenerationChangedPredicate{}))
-	if r.Pool.Notes() {
+	if r.Pool.RecordsReservation() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	b = b.Watches(&clusterv1.Cluster{}, handler.Funcs{DeleteFunc: r.forgetCluster})
@@ -98,7 +98,7 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(w.watch(mgr, &controlplanev1.OpenshiftAssistedControlPlane{}, handler.EnqueueRequestsFromMapFunc(r.ofControlPlane),
 			specOrAnnotations()))
-	if r.Pool.Notes() {
+	if r.Pool.RecordsReservation() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	return b.Complete(r)
@@ -114,7 +114,7 @@ func (r *TemplateReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Mana
 			notStatusAlone())).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanges())).
 		Watches(&agentv1.AgentCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofAgentCluster), builder.WithPredicates(agentClusterChanges()))
-	if r.Pool.Notes() {
+	if r.Pool.RecordsReservation() {
 		b = b.Watches(newAgent(), handler.EnqueueRequestsFromMapFunc(r.OfAgent), builder.WithPredicates(agentChanges(r.Pool)))
 	}
 	return b.Complete(r)

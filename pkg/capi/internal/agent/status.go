@@ -45,7 +45,7 @@ const reasonInstalled = agentv1.InstalledCondition
 // showElsewhere says that the machine is installed, and that its host is not known here. Nothing can be done to
 // the host, and nothing has to be: its node is Cluster API's to look at.
 func (s *scope) showElsewhere() {
-	message := fmt.Sprintf("the machine is installed, and there is no %s %s here", s.Pool.Thing(), s.reserved().Name)
+	message := fmt.Sprintf("the machine is installed, and there is no %s %s here", s.Pool.HostKind(), s.reserved().Name)
 	for _, kind := range order() {
 		s.set(kind, metav1.ConditionTrue, reasonInstalled, message)
 	}

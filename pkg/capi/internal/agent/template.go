@@ -104,7 +104,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 		return ctrl.Result{}, nil // it wakes
 	}
 	var again ctrl.Result
-	if !r.Pool.Notes() { // no watch reports that a host has come
+	if !r.Pool.RecordsReservation() { // no watch reports that a host has come
 		again.RequeueAfter = waitsInPool
 	}
 	wishes, err := wishesOf(&template.Spec.Template.Spec)
@@ -125,7 +125,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	status.FreeAgents = ptr.To(int32(free)) //nolint:gosec // no pool has billions of hosts
 	if smallest == nil {
 		status.Capacity, status.NodeInfo = nil, agentv1.NodeInfo{}
-		set(metav1.ConditionTrue, reasonObserved, "none of "+names.Counted(len(hosts), r.Pool.Thing())+" fits")
+		set(metav1.ConditionTrue, reasonObserved, "none of "+names.CountText(len(hosts), r.Pool.HostKind())+" fits")
 		return again, nil
 	}
 	status.Capacity = capacityOf(smallest)

@@ -21,8 +21,9 @@ import (
 )
 
 // wishesOf are what the spec of an AgentMachine asks of a host.
-func wishesOf(from *agentv1.AgentMachineSpec) (pool.Wishes, error) {
-	w := pool.Wishes{Arch: setting.Word[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)), Role: spec.Role(from.Role)}
+func wishesOf(from *agentv1.AgentMachineSpec) (pool.HostRequirements, error) {
+	w := pool.HostRequirements{Arch: setting.CanonicalWord[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)),
+		Role: spec.Role(from.Role)}
 	if from.AgentLabelSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(from.AgentLabelSelector)
 		if err != nil {
@@ -52,7 +53,7 @@ func (s *scope) demands(ctx context.Context) (clusterspec.Demands, error) {
 }
 
 // wishes are what the machine asks of its host, with what follows from its Machine and its cluster.
-func (s *scope) wishes(asked clusterspec.Demands) (pool.Wishes, error) {
+func (s *scope) wishes(asked clusterspec.Demands) (pool.HostRequirements, error) {
 	w, err := wishesOf(&s.object.Spec)
 	if err != nil {
 		return w, err

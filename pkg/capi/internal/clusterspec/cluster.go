@@ -29,7 +29,7 @@ func NameOf(cluster string, plane *controlplanev1.OpenshiftAssistedControlPlane)
 func nameOf(c *Cluster) string { return NameOf(c.Name, c.ControlPlane) }
 
 // cluster is the cluster without its hosts.
-func (s *Source) cluster(ctx context.Context, c *Cluster, p part) (*spec.Cluster, error) {
+func (s *Source) cluster(ctx context.Context, c *Cluster, p participants) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
 	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
 	fieldpaths.Copy(out, config)

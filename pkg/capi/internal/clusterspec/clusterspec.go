@@ -316,7 +316,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 }
 
 // options are how the cluster is known, and what is done to it.
-func (s *Source) options(c *Cluster, part part, observed *model.Observed) model.Options {
+func (s *Source) options(c *Cluster, part participants, observed *model.Observed) model.Options {
 	adopt, run, former := c.ControlPlane.Annotations[AnnotationClusterID], c.ControlPlane.Annotations[AnnotationRun], ""
 	if part.installed && observed != nil && observed.Cluster == nil && !observed.Unproven {
 		adopt = "" // the service has no record of it

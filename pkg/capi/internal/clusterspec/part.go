@@ -12,8 +12,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-// part is which Machines take part in the installation as it is now.
-type part struct {
+// participants is which Machines take part in the installation as it is now.
+type participants struct {
 	machines     []Machine
 	leftOut      []Machine // that take no part although their hosts have registered: not ready in time, or being deleted
 	controlPlane int       // of them
@@ -33,8 +33,8 @@ const workerWait = 10 * time.Minute
 // registered and are not ready are left out. While it runs they are those with hosts that are being installed.
 // Afterwards all are again: those that are missing are added. The same objects and the same observation give the same
 // answer, in any process.
-func takePart(c *Cluster, observed *model.Observed) part {
-	var p part
+func takePart(c *Cluster, observed *model.Observed) participants {
+	var p participants
 	known := hostsOf(c, observed)
 	cluster := (*model.Cluster)(nil)
 	if observed != nil {

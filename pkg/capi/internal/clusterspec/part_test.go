@@ -92,7 +92,7 @@ func (w *world) controlPlaneReady(ago time.Duration) {
 	}
 }
 
-func names(p part) string {
+func names(p participants) string {
 	text := ""
 	for _, m := range p.machines {
 		text += m.Name + " "

@@ -26,7 +26,7 @@ func isHooked(m *clusterv1.Machine) bool {
 // hold keeps a Machine that is being deleted until no installation runs and its member of etcd is gone, and releases it
 // then. Only the object in memory is changed.
 func (k *machineKeeper) hold(ctx context.Context, q *lifecycle.Question, m *lifecycle.Machine) error {
-	found := lifecycle.Hold(q, m)
+	found := lifecycle.CheckDeletion(q, m)
 	_, undrained := m.Annotations[lifecycle.DrainHookAnnotation]
 	switch {
 	case !undrained || !lifecycle.MayDrain(q, m):
@@ -51,7 +51,7 @@ func (k *machineKeeper) hold(ctx context.Context, q *lifecycle.Question, m *life
 	asked := conditions.GetReason(m.Machine, MachineEtcdMemberRemoved) == found.Reason
 	setOn(m.Machine, MachineEtcdMemberRemoved, metav1.ConditionFalse, found.Reason, found.Message)
 	k.kept.held = append(k.kept.held, held{
-		Held: found, name: m.Name, outdated: len(m.Outdated) > 0 || m.Expired,
+		DeletionBlock: found, name: m.Name, outdated: len(m.Outdated) > 0 || m.Expired,
 		unhealthy: conditions.IsFalse(m.Machine, clusterv1.MachineHealthCheckSucceededCondition),
 	})
 	if found.Reason == lifecycle.ReasonRemovalRequired && !asked {

@@ -31,8 +31,8 @@ const MachineEtcdMemberRemoved = controlplanev1.EtcdMemberRemovedCondition
 // keepAgain is how soon a reconcile checks again what a Machine waits for.
 const keepAgain = 10 * time.Second
 
-// kept is what was found of the Machines of a control plane in one reconcile.
-type kept struct {
+// machinesSummary is what was found of the Machines of a control plane in one reconcile.
+type machinesSummary struct {
 	decision lifecycle.Decision
 	held     []held
 	outdated int // Machines that differ from what the control plane says
@@ -42,7 +42,7 @@ type kept struct {
 
 // held is a Machine that is being deleted and waits for something.
 type held struct {
-	lifecycle.Held
+	lifecycle.DeletionBlock
 	name      string
 	unhealthy bool
 	outdated  bool
@@ -76,7 +76,7 @@ func (k *machineKeeper) keep(ctx context.Context) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	k.kept = &kept{noTemplate: template == nil}
+	k.kept = &machinesSummary{noTemplate: template == nil}
 	if err := k.maker.ownTemplate(ctx, template); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -170,8 +170,8 @@ func (k *machineKeeper) bring(ctx context.Context, m *clusterv1.Machine) (lifecy
 }
 
 // made is what a Machine consists of.
-func (k *machineKeeper) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.Made, error) {
-	made := &lifecycle.Made{Machine: m}
+func (k *machineKeeper) made(ctx context.Context, m *clusterv1.Machine) (*lifecycle.MachineObjects, error) {
+	made := &lifecycle.MachineObjects{Machine: m}
 	var err error
 	if made.Infrastructure, err = machines.Infrastructure(ctx, k.client, m); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (k *machineKeeper) made(ctx context.Context, m *clusterv1.Machine) (*lifecy
 }
 
 // outdated are the fields in which a Machine differs. Templates are read only where another one is named.
-func (k *machineKeeper) outdated(ctx context.Context, made *lifecycle.Made) ([]string, error) {
+func (k *machineKeeper) outdated(ctx context.Context, made *lifecycle.MachineObjects) ([]string, error) {
 	var was, is *unstructured.Unstructured
 	if made.IsRotated(&k.plane.Spec) {
 		var err error

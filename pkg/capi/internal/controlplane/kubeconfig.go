@@ -254,9 +254,9 @@ func (h *kubeconfigHandout) initialize(ctx context.Context, data []byte) (ctrl.R
 // probeTakes is how long an API server may take to say whether it is ready.
 const probeTakes = 5 * time.Second
 
-// Answers reports why the API server that a kubeconfig names does not take requests, nil where it does:
+// NewReadyCheck reports why the API server that a kubeconfig names does not take requests, nil where it does:
 // it is asked for /readyz.
-func Answers(by workload.Connector) func(ctx context.Context, kubeconfig []byte) error {
+func NewReadyCheck(by workload.Connector) func(ctx context.Context, kubeconfig []byte) error {
 	return func(ctx context.Context, data []byte) error {
 		c, err := workload.Connect(data, workload.Options{Config: by.Config, Timeout: probeTakes})
 		if err != nil {

@@ -312,7 +312,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	}
 	data := tokenFrom(t, api.URL, file)
 	s := handing(t, nil, data, nil)
-	s.Answers = Answers(loopback())
+	s.Answers = NewReadyCheck(loopback())
 	if _, err := s.kubeconfig(t.Context()); err == nil {
 		t.Error("it is used")
 	}
@@ -323,7 +323,7 @@ func TestNoFileOfOursIsSent(t *testing.T) {
 	if _, err := s.Workloads.Client(s.key(), data); err == nil {
 		t.Error("there is a client of it")
 	}
-	if err := Answers(loopback())(t.Context(), data); err == nil {
+	if err := NewReadyCheck(loopback())(t.Context(), data); err == nil {
 		t.Error("its server is asked whether it is ready")
 	}
 	if asked > 0 {
@@ -360,7 +360,7 @@ func TestKubeconfigFollowsTheAuthorities(t *testing.T) {
 			bundle = test.says
 			kubeconfig := kubeconfigOf(t, api.URL, "admin", test.trusts)
 			s := handing(t, kubeconfig, kubeconfig, kubeconfig)
-			s.Answers = Answers(loopback())
+			s.Answers = NewReadyCheck(loopback())
 			for range 2 { // the second time nothing changes
 				data, err := s.kubeconfigHandout().handOut(t.Context())
 				if err == nil {

@@ -338,7 +338,7 @@ func (x *site) answer(ctx context.Context, kubeconfig []byte) error {
 	if err != nil {
 		return err
 	}
-	return controlplane.Answers(local())(ctx, kubeconfig)
+	return controlplane.NewReadyCheck(local())(ctx, kubeconfig)
 }
 
 // desire is the desired state of a cluster: only to observe an installed one, or else to register it, which takes a

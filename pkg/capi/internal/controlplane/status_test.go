@@ -200,10 +200,10 @@ func TestAnswers(t *testing.T) {
 		_, _ = w.Write([]byte("what it says"))
 	}))
 	kubeconfig := kubeconfigOf(t, server.URL, "admin", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	if err := Answers(workload.Connector{})(t.Context(), kubeconfig); err == nil || asked != "" || !strings.Contains(err.Error(), "--allow-endpoint") {
+	if err := NewReadyCheck(workload.Connector{})(t.Context(), kubeconfig); err == nil || asked != "" || !strings.Contains(err.Error(), "--allow-endpoint") {
 		t.Errorf("a loopback address is asked for %q: %v", asked, err)
 	}
-	answers := Answers(loopback())
+	answers := NewReadyCheck(loopback())
 	if err := answers(t.Context(), kubeconfig); err == nil || asked != "/readyz" || !strings.HasSuffix(err.Error(), "/readyz answers 500 Internal Server Error") {
 		t.Errorf("it is asked for %s while it is not ready: %v", asked, err)
 	}

@@ -33,7 +33,7 @@ type subject struct {
 	// machines are those of the control plane, by name.
 	machines []*clusterv1.Machine
 	view     *clusterloop.View // nil where there is none yet
-	kept     *kept             // nil before the Machines were processed
+	kept     *machinesSummary  // nil before the Machines were processed
 	mismatch string            // why version and distributionVersion are not of one release; "" where they are
 	recheck  time.Duration     // how soon something is read again that no watch reports; 0 where there is none
 }

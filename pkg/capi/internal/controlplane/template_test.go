@@ -34,7 +34,7 @@ func TestTemplatesThatAreNotRead(t *testing.T) {
 	if template, err := s.machineMaker().template(t.Context(), "x"); template != nil || err != nil {
 		t.Errorf("the template is %v, %v", template, err)
 	}
-	s.kept = &kept{noTemplate: true}
+	s.kept = &machinesSummary{noTemplate: true}
 	if text := s.statusReport().missingTemplate(); !strings.Contains(text, says) {
 		t.Errorf("it says %q", text)
 	}

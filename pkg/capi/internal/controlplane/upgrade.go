@@ -48,11 +48,11 @@ type Workloads struct {
 
 	clients workload.Clients
 	mu      sync.Mutex
-	asked   map[clusterloop.Key]asked
+	asked   map[clusterloop.Key]queryTimes
 }
 
-// asked is when a client of a cluster has asked it what. Another client asks anew.
-type asked struct {
+// queryTimes is when a client of a cluster has asked it what. Another client asks anew.
+type queryTimes struct {
 	client *workload.Client
 	at     map[question]time.Time
 }
@@ -82,10 +82,10 @@ func (w *Workloads) isDue(cluster clusterloop.Key, by *workload.Client, what que
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.asked == nil {
-		w.asked = map[clusterloop.Key]asked{}
+		w.asked = map[clusterloop.Key]queryTimes{}
 	}
 	if w.asked[cluster].client != by {
-		w.asked[cluster] = asked{client: by, at: map[question]time.Time{}}
+		w.asked[cluster] = queryTimes{client: by, at: map[question]time.Time{}}
 	}
 	last, was := w.asked[cluster].at[what]
 	if was && now.Sub(last) < asksAgain {

@@ -104,7 +104,7 @@ func (w *machineWriter) patchOnce(ctx context.Context, before, after client.Obje
 }
 
 // writeMade writes the config and the infrastructure object of a Machine where they have changed.
-func (w *machineWriter) writeMade(ctx context.Context, before, after *lifecycle.Made) error {
+func (w *machineWriter) writeMade(ctx context.Context, before, after *lifecycle.MachineObjects) error {
 	if before.Infrastructure != nil {
 		if err := w.patchOnce(ctx, before.Infrastructure, after.Infrastructure); err != nil {
 			return fmt.Errorf("apply the template to %s %s: %w", after.Infrastructure.GetKind(), after.Infrastructure.GetName(), err)

@@ -24,15 +24,15 @@ type answer struct {
 	text         string
 }
 
-func goesOn(format string, arguments ...any) answer {
+func updateRunning(format string, arguments ...any) answer {
 	return answer{text: fmt.Sprintf(format, arguments...)}
 }
 
-func isDone(format string, arguments ...any) answer {
+func updateDone(format string, arguments ...any) answer {
 	return answer{done: true, text: fmt.Sprintf(format, arguments...)}
 }
 
-func hasFailed(format string, arguments ...any) answer {
+func updateFailed(format string, arguments ...any) answer {
 	return answer{failed: true, text: fmt.Sprintf(format, arguments...)}
 }
 
@@ -40,27 +40,27 @@ func hasFailed(format string, arguments ...any) answer {
 // applies by itself.
 func (e *Extension) progress(ctx context.Context, desired *clusterv1.Machine) answer {
 	if desired.Spec.Version == "" {
-		return isDone("Machine %s has no version to come to", desired.Name)
+		return updateDone("Machine %s has no version to come to", desired.Name)
 	}
 	// The hook may be called by others than Cluster API: only what the live Machine says is acted on, and what does not
 	// exist is answered as what is not being updated. Cluster API asks about no Machine that is gone.
 	machine := &clusterv1.Machine{}
 	switch err := e.Management.Get(ctx, client.ObjectKeyFromObject(desired), machine); {
 	case err != nil && !apierrors.IsNotFound(err):
-		return goesOn("Machine %s cannot be read: %v", desired.Name, err)
+		return updateRunning("Machine %s cannot be read: %v", desired.Name, err)
 	case err != nil || !updatesTo(machine, desired.Spec.Version):
-		return goesOn("No update of Machine %s to %s is in progress", desired.Name, desired.Spec.Version)
+		return updateRunning("No update of Machine %s to %s is in progress", desired.Name, desired.Spec.Version)
 	case machine.Status.NodeRef.Name == "":
-		return goesOn("Machine %s has no node yet", machine.Name)
+		return updateRunning("Machine %s has no node yet", machine.Name)
 	}
 	cluster := types.NamespacedName{Namespace: machine.Namespace, Name: machine.Spec.ClusterName}
 	want, err := e.want(ctx, cluster)
 	if err != nil {
-		return goesOn("What Cluster %s is to run is not known: %v", cluster.Name, err)
+		return updateRunning("What Cluster %s is to run is not known: %v", cluster.Name, err)
 	}
 	s, err := e.look(ctx, cluster)
 	if err != nil {
-		return goesOn("Cluster %s does not answer, as it does not for a while in an upgrade of its control plane: %v", cluster.Name, err)
+		return updateRunning("Cluster %s does not answer, as it does not for a while in an upgrade of its control plane: %v", cluster.Name, err)
 	}
 	return judge(s, &want, machine.Status.NodeRef.Name, machine.Spec.Version)
 }
@@ -82,33 +82,34 @@ const (
 func judge(s *upgrade.State, want *upgrade.Want, name, version string) answer {
 	node := s.Node(name)
 	if node == nil {
-		return goesOn("The cluster has no node %s", name)
+		return updateRunning("The cluster has no node %s", name)
 	}
 	config := &node.Config
 	switch {
 	case versions.AtLeast(node.Version, version) && config.State != configWorking:
-		return isDone("Node %s runs Kubernetes %s", name, node.Version)
+		return updateDone("Node %s runs Kubernetes %s", name, node.Version)
 	case config.State == configDegraded:
-		return hasFailed("Node %s cannot be updated: %s", name, config.Reason)
+		return updateFailed("Node %s cannot be updated: %s", name, config.Reason)
 	case config.State == configWorking:
-		return goesOn("Node %s is being updated to config %s", name, config.Desired)
+		return updateRunning("Node %s is being updated to config %s", name, config.Desired)
 	}
 	d := s.Decide(want)
 	switch pool := s.PoolOf(node); {
 	case d.Verdict == model.VerdictFailed:
-		return hasFailed("%s", d.Message)
+		return updateFailed("%s", d.Message)
 	case d.Verdict == model.VerdictWaiting:
-		return goesOn("Node %s runs Kubernetes %s. %s", name, node.Version, d.Message)
+		return updateRunning("Node %s runs Kubernetes %s. %s", name, node.Version, d.Message)
 	case d.Verdict != model.VerdictInstalled:
-		return goesOn("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name, node.Version,
+		return updateRunning("Node %s runs Kubernetes %s, and the upgrade to %s has not begun: the conditions of the %s say why", name,
+			node.Version,
 			want.Version, controlPlaneKind)
 	case pool != nil && pool.Paused && !s.Updated(node):
-		return isDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name,
+		return updateDone("The cluster runs %s. Node %s stays at Kubernetes %s while MachineConfigPool %s is paused", want.Version, name,
 			node.Version, pool.Name)
 	case s.Updated(node):
-		return isDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Version)
+		return updateDone("The cluster runs %s, and node %s Kubernetes %s", want.Version, name, node.Version)
 	}
-	return goesOn("The cluster runs %s, and node %s is not updated yet", want.Version, name)
+	return updateRunning("The cluster runs %s, and node %s is not updated yet", want.Version, name)
 }
 
 // want is what a Cluster is to run, as its control plane says.

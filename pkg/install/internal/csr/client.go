@@ -28,8 +28,8 @@ const (
 	usageServer       = "server auth"
 )
 
-// asked is a pending request of a kubelet with all that it is compared with.
-type asked struct {
+// pendingRequest is a pending request of a kubelet with all that it is compared with.
+type pendingRequest struct {
 	*judge
 	*model.CertificateRequest
 	claim   *claim
@@ -55,7 +55,7 @@ func refused(reason, format string, args ...any) *finding {
 }
 
 // client settles a client request, which the others of its name may still change.
-func (a *asked) client() {
+func (a *pendingRequest) client() {
 	found := first(
 		a.byBootstrapper, a.subject, a.clientUsages, a.noNames, a.usualKey,
 		a.fitsHost, a.afterReboot, a.noNode, a.notApproved, a.signed,
@@ -64,10 +64,10 @@ func (a *asked) client() {
 		found = &finding{model.RequestApprove, model.ReasonProven, fmt.Sprintf("made at %s with key %s, for the host %s, which rebooted at %s",
 			stamp(a.Created), a.verdict.Key, quoted(a.host.Name), stamp(a.host.Rebooted))}
 	}
-	settle(a.verdict, *found)
+	setVerdict(a.verdict, *found)
 }
 
-func (a *asked) byBootstrapper() *finding {
+func (a *pendingRequest) byBootstrapper() *finding {
 	if a.Username != bootstrapper {
 		return refused(model.ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username),
 			bootstrapper)
@@ -85,7 +85,7 @@ func same(has []string, wanted ...string) bool {
 }
 
 // subject holds the subject to a kubelet's.
-func (a *asked) subject() *finding {
+func (a *pendingRequest) subject() *finding {
 	if !a.usual {
 		return refused(model.ReasonUnexpectedSubject,
 			"its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
@@ -97,10 +97,10 @@ func (a *asked) subject() *finding {
 	return nil
 }
 
-func (a *asked) clientUsages() *finding { return a.usages(usageClient) }
+func (a *pendingRequest) clientUsages() *finding { return a.usages(usageClient) }
 
 // usages holds the usages to a kubelet's two or three.
-func (a *asked) usages(auth string) *finding {
+func (a *pendingRequest) usages(auth string) *finding {
 	if same(a.Usages, usageSignature, auth) || same(a.Usages, usageSignature, auth, usageEncipherment) {
 		return nil
 	}
@@ -109,14 +109,14 @@ func (a *asked) usages(auth string) *finding {
 }
 
 // noNames refuses alternative names of any kind, and all else that is asked for.
-func (a *asked) noNames() *finding {
+func (a *pendingRequest) noNames() *finding {
 	if slices.ContainsFunc(a.claim.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidSubjectAltName) }) {
 		return refused(model.ReasonUnexpectedSAN, "it asks for alternative names (%s), and a client certificate has none", a.claim.shown())
 	}
 	return a.nothingElse()
 }
 
-func (a *asked) nothingElse() *finding {
+func (a *pendingRequest) nothingElse() *finding {
 	if a.claim.extra != "" {
 		return refused(model.ReasonUnexpectedExtension, "it asks for %s, and a kubelet asks for alternative names at most", a.claim.extra)
 	}
@@ -130,7 +130,7 @@ const (
 )
 
 // usualKey holds the key, and how the request is signed with it, to a kubelet's.
-func (a *asked) usualKey() *finding {
+func (a *pendingRequest) usualKey() *finding {
 	usual, kind := false, a.claim.PublicKeyAlgorithm.String()
 	switch key := a.claim.PublicKey.(type) {
 	case *ecdsa.PublicKey:
@@ -148,7 +148,7 @@ func (a *asked) usualKey() *finding {
 }
 
 // fitsHost holds the name to the hosts of the file.
-func (a *asked) fitsHost() *finding {
+func (a *pendingRequest) fitsHost() *finding {
 	switch at := a.hosts[a.verdict.Node]; {
 	case len(at) == 0:
 		return refused(model.ReasonUnknownName, "no host is recorded by that name")
@@ -171,7 +171,7 @@ func (a *asked) fitsHost() *finding {
 	return nil
 }
 
-func (a *asked) afterReboot() *finding {
+func (a *pendingRequest) afterReboot() *finding {
 	if since(a.Created, a.host.Rebooted) {
 		return nil
 	}
@@ -181,14 +181,14 @@ func (a *asked) afterReboot() *finding {
 
 // noNode refuses a name that a Node has, Ready or not: the token is shared by all machines, and another machine could
 // wait until this one is off, and take over its Node.
-func (a *asked) noNode() *finding {
+func (a *pendingRequest) noNode() *finding {
 	if node := a.nodes[a.verdict.Node]; node != nil {
 		return refused(model.ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))
 	}
 	return nil
 }
 
-func (a *asked) notApproved() *finding {
+func (a *pendingRequest) notApproved() *finding {
 	if r := a.granted[a.verdict.Node].barring; r != nil {
 		return refused(model.ReasonAlreadyApproved,
 			"the request %s, made at %s, was approved for this installation of the host %s, which rebooted at %s",
@@ -203,7 +203,7 @@ func (a *asked) notApproved() *finding {
 }
 
 // signed comes last, since it costs the most.
-func (a *asked) signed() *finding {
+func (a *pendingRequest) signed() *finding {
 	if err := a.claim.CheckSignature(); err != nil {
 		return refused(model.ReasonBadSignature, "it is not signed with its own key: %s", quoted(err.Error()))
 	}

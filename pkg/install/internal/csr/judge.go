@@ -134,18 +134,18 @@ func begin(r *model.CertificateRequest) model.RequestVerdict {
 		v.Kind = model.RequestServing
 	case r.Signer != clientSigner:
 		v.Kind, v.Node = model.RequestOther, ""
-		settle(&v, finding{model.RequestIgnore, model.ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
+		setVerdict(&v, finding{model.RequestIgnore, model.ReasonOtherSigner, "it is for the signer " + quoted(r.Signer)})
 	case byNode:
 		v.Kind = model.RequestRenewal
-		settle(&v, finding{model.RequestIgnore, model.ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
+		setVerdict(&v, finding{model.RequestIgnore, model.ReasonClientRenewal, "a Node renews its own certificate, which the cluster approves"})
 	default:
 		v.Kind = model.RequestClient
 	}
 	return v
 }
 
-// settle writes a verdict.
-func settle(v *model.RequestVerdict, f finding) {
+// setVerdict writes a verdict.
+func setVerdict(v *model.RequestVerdict, f finding) {
 	v.Decision, v.Reason, v.Message = f.decision, f.reason, f.text
 }
 
@@ -163,10 +163,10 @@ func (j *judge) answered(r *model.CertificateRequest, v *model.RequestVerdict) {
 	}
 	by := "at " + stamp(r.ConditionAt) + ": " + quoted(r.Reason) + ", " + quoted(r.Message)
 	if r.Denied && !r.Approved {
-		settle(v, finding{model.RequestIgnore, model.ReasonDenied, "denied " + by})
+		setVerdict(v, finding{model.RequestIgnore, model.ReasonDenied, "denied " + by})
 		return
 	}
-	settle(v, finding{model.RequestIgnore, model.ReasonApproved, "approved " + by})
+	setVerdict(v, finding{model.RequestIgnore, model.ReasonApproved, "approved " + by})
 }
 
 // grant records an approved client request. A further approval is barred by every request that may have brought a
@@ -227,14 +227,14 @@ func (j *judge) pending(r *model.CertificateRequest, v *model.RequestVerdict) {
 		v.Key = fingerprint(c.key)
 	}
 	if wrong != nil {
-		settle(v, *wrong)
+		setVerdict(v, *wrong)
 		return
 	}
 	name, usual := c.subject()
 	if nodeName(name) {
 		v.Node = name
 	}
-	a := &asked{judge: j, CertificateRequest: r, claim: c, verdict: v, name: name, usual: usual}
+	a := &pendingRequest{judge: j, CertificateRequest: r, claim: c, verdict: v, name: name, usual: usual}
 	if a.host = j.hostOf(v.Node); a.host != nil && a.host.Named {
 		v.Host = a.host.Name
 	}
@@ -274,14 +274,14 @@ func (j *judge) settleRivals() {
 			switch {
 			case c.verdict.Decision != model.RequestApprove:
 			case rivals && c.Created.Before(newest.Created):
-				settle(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded,
+				setVerdict(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded,
 					"the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
 			case rivals:
-				settle(c.verdict, finding{model.RequestAsk, model.ReasonRivalKeys, rivalText(all)})
+				setVerdict(c.verdict, finding{model.RequestAsk, model.ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
-				settle(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated,
+				setVerdict(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated,
 					"the older request " + quoted(first) + " has the same key, so this decision is for both"})
 			}
 		}

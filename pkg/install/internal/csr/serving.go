@@ -12,7 +12,7 @@ const authenticatedGroup = "system:authenticated"
 
 // serving settles a serving request, of a new Node or an old one. What can never become right is checked before what is
 // still missing, and a person is asked only if all the rest fits.
-func (a *asked) serving() {
+func (a *pendingRequest) serving() {
 	found := first(
 		a.subject, a.byItself, a.servingUsages, a.onlyNames, a.nothingElse, a.usualKey, a.fitsHost,
 		a.ownNames, a.ownAddresses, a.hasNode, a.provenNode, a.signed, a.knownAddresses,
@@ -21,10 +21,10 @@ func (a *asked) serving() {
 		found = &finding{model.RequestApprove, model.ReasonProven,
 			fmt.Sprintf("for %s, with key %s, all of the host %s", a.claim.shown(), a.verdict.Key, quoted(a.host.Name))}
 	}
-	settle(a.verdict, *found)
+	setVerdict(a.verdict, *found)
 }
 
-func (a *asked) byItself() *finding {
+func (a *pendingRequest) byItself() *finding {
 	if a.Username != a.claim.Subject.CommonName {
 		return refused(model.ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username),
 			quoted(a.claim.Subject.CommonName))
@@ -36,10 +36,10 @@ func (a *asked) byItself() *finding {
 	return nil
 }
 
-func (a *asked) servingUsages() *finding { return a.usages(usageServer) }
+func (a *pendingRequest) servingUsages() *finding { return a.usages(usageServer) }
 
 // onlyNames holds the alternative names to DNS names and IP addresses.
-func (a *asked) onlyNames() *finding {
+func (a *pendingRequest) onlyNames() *finding {
 	switch n := a.claim.sans; {
 	case n == 0:
 		return refused(model.ReasonNoSAN, "it asks for no DNS name and no address")
@@ -53,7 +53,7 @@ func (a *asked) onlyNames() *finding {
 
 // ownNames checks that each DNS name belongs to the host. A name that another host or Node has, too, proves nothing,
 // even where this host has it. The host's own name stays its own, even if others claim it.
-func (a *asked) ownNames() *finding {
+func (a *pendingRequest) ownNames() *finding {
 	node := a.verdict.Node
 	for _, asked := range a.claim.DNSNames {
 		if asked == node {
@@ -75,7 +75,7 @@ func (a *asked) ownNames() *finding {
 // allowed either: that answer was given before the request was there, about an address that was not known. With a
 // certificate for the address of another machine, a Node is trusted as that machine. A user who still wants it can
 // approve the request by hand.
-func (a *asked) ownAddresses() *finding {
+func (a *pendingRequest) ownAddresses() *finding {
 	for _, address := range a.claim.addresses() {
 		var found *finding
 		other, foreign := a.another(a.holders[address])
@@ -131,7 +131,7 @@ func (j *judge) network(address netip.Addr) string {
 }
 
 // another names one of those that a name or an address is of, other than this host and its Node.
-func (a *asked) another(all []holder) (string, bool) {
+func (a *pendingRequest) another(all []holder) (string, bool) {
 	for _, one := range all {
 		switch {
 		case one.host < 0 && one.node != a.verdict.Node:
@@ -143,7 +143,7 @@ func (a *asked) another(all []holder) (string, bool) {
 	return "", false
 }
 
-func (a *asked) hasNode() *finding {
+func (a *pendingRequest) hasNode() *finding {
 	if a.nodes[a.verdict.Node] != nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (a *asked) hasNode() *finding {
 // approved requests after an hour, the Node is younger than the reboot. It was then made
 // with such a certificate, as Nodes are. Here no clock may be behind, for a kubelet of an
 // earlier installation may run until the reboot.
-func (a *asked) provenNode() *finding {
+func (a *pendingRequest) provenNode() *finding {
 	node := a.nodes[a.verdict.Node]
 	if a.granted[a.verdict.Node].proving != nil || node.Created.After(a.host.Rebooted) {
 		return nil
@@ -167,7 +167,7 @@ func (a *asked) provenNode() *finding {
 
 // knownAddresses asks a person about addresses that the host has not had so far: many change
 // as its interface becomes part of a bridge.
-func (a *asked) knownAddresses() *finding {
+func (a *pendingRequest) knownAddresses() *finding {
 	var known, unknown []netip.Addr
 	for _, address := range slices.Concat(a.host.Addresses, a.host.Allowed) {
 		known = append(known, plain(address))

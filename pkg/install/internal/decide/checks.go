@@ -255,5 +255,5 @@ func ofHosts(hosts []string, text string) string {
 	if len(hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", names.Few(hosts), text)
+	return fmt.Sprintf("%s: %s", names.ListText(hosts), text)
 }

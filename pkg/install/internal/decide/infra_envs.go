@@ -240,7 +240,7 @@ func (es *infraEnvs) newImage(update model.Action) {
 	for _, c := range update.Changes {
 		fields = append(fields, c.Field)
 	}
-	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), names.Few(booted))
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), names.ListText(booted))
 	switch {
 	case len(booted) == 0:
 		es.act(update)
@@ -266,7 +266,7 @@ func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	}
 	es.warn(model.Warning{
 		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
-		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.Few(booted)),
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.ListText(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
 	return false

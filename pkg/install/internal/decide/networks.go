@@ -102,7 +102,7 @@ func networksOf(h *model.Host) (networks []netip.Prefix) {
 func said(have []hostNetwork) string {
 	texts := make([]string, 0, len(have))
 	for _, n := range have {
-		texts = append(texts, fmt.Sprintf("%s (%s)", n.prefix, names.Few(n.hosts)))
+		texts = append(texts, fmt.Sprintf("%s (%s)", n.prefix, names.ListText(n.hosts)))
 	}
 	return strings.Join(texts, ", ")
 }

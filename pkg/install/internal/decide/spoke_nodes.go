@@ -128,7 +128,7 @@ func (s *spokeNodes) join() {
 	settled, worse := nodes.Settle(s.question.About(hosts...))
 	s.take(settled)
 	if len(worse) > 0 {
-		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.Few(worse),
+		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.ListText(worse),
 			"kubectl get clusteroperators")
 	}
 }
@@ -173,4 +173,4 @@ func (s *spokeNodes) mark() {
 	s.take(answer)
 }
 
-func addedAndReady(ready []string) string { return "added, and Ready: " + names.Few(ready) }
+func addedAndReady(ready []string) string { return "added, and Ready: " + names.ListText(ready) }

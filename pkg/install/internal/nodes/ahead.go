@@ -25,7 +25,7 @@ func Ahead(q Question) Answer {
 }
 
 // obstacles finds what would keep hosts from becoming nodes.
-type obstacles struct{ *asker }
+type obstacles struct{ *answerBuilder }
 
 // ReasonRegisteredAgain is the reason of a warning or a blocker: the machine of a node has registered
 // with the service once more. Its new record is never installed, since that would wipe a node.
@@ -64,7 +64,7 @@ func Again(q Question) (again []Host, answer Answer) {
 // nodeAgain is the node that the machine of a host is for certain, which is to be installed by the
 // service's record; nil for none.
 func (a *obstacles) nodeAgain(h Host) *model.Node {
-	if h.Have == nil || begun(h.Have) || memberState(h.Have.State) {
+	if h.Have == nil || installStarted(h.Have) || memberState(h.Have.State) {
 		return nil
 	}
 	node := a.spoke.NodeByName(hostnameOf(h))
@@ -114,7 +114,7 @@ func (a *obstacles) poolExists(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow,
 		Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, names.Few(have)),
+		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, names.ListText(have)),
 		Remedy:  model.Advicef("create the pool, or name one of %s", strings.Join(have, ", ")),
 	})
 }

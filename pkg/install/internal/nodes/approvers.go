@@ -40,7 +40,7 @@ func Approvers(q Question) Answer {
 }
 
 // approvers are the components that approve beside oaictl, as far as can be seen, and what each approves.
-func (a *asker) approvers() []string {
+func (a *answerBuilder) approvers() []string {
 	var others []string
 	s := a.spoke
 	if s.MachineAPI && len(s.Machines) > 0 {

@@ -360,7 +360,7 @@ func (a *joins) strangers(missing []string) {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/strangers", Scope: model.ScopeCluster, Reason: "UnknownRequester",
-		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the reboot shows so", names.Few(strange), a.Desired.Source(), names.Few(missing)),
+		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the reboot shows so", names.ListText(strange), a.Desired.Source(), names.ListText(missing)),
 		Next:    "look at the machine's console which name it has",
 	})
 }

@@ -14,9 +14,9 @@ import (
 const evictAgain = 5 * time.Second
 
 // eviction makes the pods of one node leave.
-type eviction struct{ *leaving }
+type eviction struct{ *departingNode }
 
-func (t *leaving) hasPods() bool { return t.drain == nil || len(t.drain.Pods) > 0 }
+func (t *departingNode) hasPods() bool { return t.drain == nil || len(t.drain.Pods) > 0 }
 
 // podsText is what becomes of a node's pods.
 func (t eviction) podsText() string {
@@ -31,7 +31,7 @@ func (t eviction) podsText() string {
 	for i := range t.drain.Pods {
 		all = append(all, t.drain.Pods[i].ID())
 	}
-	return fmt.Sprintf("%s %s: %s", verb, names.Counted(len(all), "pod"), names.Few(all))
+	return fmt.Sprintf("%s %s: %s", verb, names.CountText(len(all), "pod"), names.ListText(all))
 }
 
 // evict makes the pods of a node leave, in rounds: those that were not asked yet, and again
@@ -88,7 +88,7 @@ func (t eviction) drainText() string {
 		text string
 	}{{held, ""}, {going, "ending: "}, {others, "not evicted yet: "}} {
 		if len(part.pods) > 0 {
-			parts = append(parts, part.text+names.Few(part.pods))
+			parts = append(parts, part.text+names.ListText(part.pods))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -127,7 +127,7 @@ func (t refusals) drainRefused() *model.Blocker {
 	}
 	var texts, flags []string
 	for _, refused := range t.drain.Refused {
-		texts = append(texts, refused.Reason+": "+names.Few(refused.Pods))
+		texts = append(texts, refused.Reason+": "+names.ListText(refused.Pods))
 		for _, flag := range []string{"--ignore-daemonsets", "--delete-emptydir-data", "--force"} {
 			if strings.Contains(refused.Reason, flag) && !slices.Contains(flags, flag) {
 				flags = append(flags, flag)

@@ -22,7 +22,7 @@ func (a *obstacles) disksUnlock(hosts []Host) {
 	waiting := map[string][]string{}
 	for _, h := range hosts {
 		p := a.spoke.Pool(pool(h))
-		if p == nil || p.Encryption == nil || begun(h.Have) {
+		if p == nil || p.Encryption == nil || installStarted(h.Have) {
 			continue
 		}
 		if h.Have == nil || !h.Have.Inventory.Known || p.Encryption.TPM && len(p.Encryption.Tang) > 0 {
@@ -66,15 +66,16 @@ func (a *obstacles) needed(p *model.Pool, hosts []string) {
 		means = append(means, "a TPM "+tpmVersion+", switched on in the firmware")
 	}
 	if len(e.Tang) > 0 {
-		means = append(means, "a way to the Tang servers "+names.Few(e.Tang))
+		means = append(means, "a way to the Tang servers "+names.ListText(e.Tang))
 	}
 	w := model.Warning{
 		Key: "spoke/pool/" + p.Name + "/encryption", Scope: model.ScopeCluster, Reason: "PoolEncryptsDisks",
-		Message: fmt.Sprintf("the pool %s encrypts disks (%s): to join, %s needs %s", p.Name, p.Served, names.Few(hosts), names.Few(means)),
+		Message: fmt.Sprintf("the pool %s encrypts disks (%s): to join, %s needs %s", p.Name, p.Served, names.ListText(hosts),
+			names.ListText(means)),
 	}
 	if len(e.Pins) > 0 {
 		w.Message = fmt.Sprintf("the pool %s encrypts disks by the Clevis pin %s (%s), which the service does not know: it refuses %s", p.Name,
-			names.Few(e.Pins), p.Served, names.Few(hosts))
+			names.ListText(e.Pins), p.Served, names.ListText(hosts))
 		w.Next = model.Advicef("have its check %s ignored, spec.ignoreValidations.hosts", checkEncryption)
 	}
 	a.warn(w)

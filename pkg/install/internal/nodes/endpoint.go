@@ -26,7 +26,7 @@ const (
 func (a *obstacles) configIsServed(hosts []Host) {
 	var wait []Host
 	for _, h := range hosts {
-		if !begun(h.Have) {
+		if !installStarted(h.Have) {
 			wait = append(wait, h)
 		}
 	}
@@ -71,7 +71,7 @@ func (a *obstacles) unserved(at *url.URL) string {
 		a.warn(model.Warning{
 			Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "OtherIgnitionEndpoint",
 			Message: fmt.Sprintf("hosts fetch their config from %s, and the cluster's own machine config server is %s", host,
-				names.Few(a.spoke.ConfigServer.Hosts)),
+				names.ListText(a.spoke.ConfigServer.Hosts)),
 			Next: "see to it that what is served there is this cluster's",
 		})
 		return ""
@@ -82,7 +82,8 @@ func (a *obstacles) unserved(at *url.URL) string {
 	case strings.Trim(at.Path, "/") != "config":
 		return "a pool's config is at /config/POOL of the machine config server, and the service adds the pool alone"
 	case at.Scheme == "https" && !own:
-		return fmt.Sprintf("the certificate of the machine config server is for %s, and not for %s", names.Few(a.spoke.ConfigServer.Hosts), host)
+		return fmt.Sprintf("the certificate of the machine config server is for %s, and not for %s", names.ListText(a.spoke.ConfigServer.Hosts),
+			host)
 	}
 	return ""
 }

@@ -114,7 +114,7 @@ func TestEndpoint(t *testing.T) {
 
 // TestEndpointAdvice: where the right CA is.
 func TestEndpointAdvice(t *testing.T) {
-	a := obstacles{&asker{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
+	a := obstacles{&answerBuilder{spoke: &model.Spoke{ConfigServer: model.ConfigServer{CAFrom: "openshift-machine-config-operator/machine-config-server-ca",
 		CAKey: "ca-bundle.crt"}}}}
 	check.Equal(t, a.whereCA().String(), `the cluster's own CA: kubectl get configmap -n openshift-machine-config-operator machine-config-server-ca -o jsonpath='{.data.ca-bundle\.crt}'`)
 }

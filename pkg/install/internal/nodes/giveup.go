@@ -9,7 +9,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
-func (t *leaving) machineKind() model.Kind {
+func (t *departingNode) machineKind() model.Kind {
 	if t.set != nil {
 		return model.LowerMachineSet
 	}
@@ -17,7 +17,7 @@ func (t *leaving) machineKind() model.Kind {
 }
 
 // machineText is how the Machine goes.
-func (t *leaving) machineText() string {
+func (t *departingNode) machineText() string {
 	switch {
 	case t.machine == nil:
 		return ""
@@ -31,13 +31,13 @@ func (t *leaving) machineText() string {
 
 // lowered reports whether the MachineSet was lowered for this Machine already. That is written
 // into the MachineSet with the number itself, so that it never is a second time.
-func (t *leaving) lowered() bool {
+func (t *departingNode) lowered() bool {
 	return t.machine != nil && t.set != nil && slices.Contains(t.set.Lowered, t.machine.UID)
 }
 
 // giveUpMachine makes the Machine API release a node's Machine: by scaling down its MachineSet, which would make
 // another one otherwise, or, if no MachineSet made it, by deleting it.
-func (r *removal) giveUpMachine(t *leaving) {
+func (r *removal) giveUpMachine(t *departingNode) {
 	m := t.machine
 	switch {
 	case m.Deleting:
@@ -57,14 +57,14 @@ func (r *removal) giveUpMachine(t *leaving) {
 }
 
 // awaitMachine waits for a Machine that is being deleted.
-func (r *removal) awaitMachine(t *leaving) {
+func (r *removal) awaitMachine(t *departingNode) {
 	if t.member != nil && !t.operatorTakesMember() && len(t.machine.Hooks) > 0 {
 		steps{t}.awaitMember()
 		return
 	}
 	what := ""
 	if len(t.machine.Hooks) > 0 {
-		what = ", which is held by " + names.Few(t.machine.Hooks)
+		what = ", which is held by " + names.ListText(t.machine.Hooks)
 	}
 	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
 	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
@@ -93,7 +93,7 @@ func (t steps) awaitGivenUp() {
 }
 
 // machinesOfSet are the Machines of the node's MachineSet that stay.
-func (t *leaving) machinesOfSet() []*model.Machine {
+func (t *departingNode) machinesOfSet() []*model.Machine {
 	var all []*model.Machine
 	for i := range t.spoke.Machines {
 		if m := &t.spoke.Machines[i]; m.MachineSet == t.set.Name && !m.Deleting {
@@ -131,7 +131,7 @@ func (t steps) settled(r *removal) bool {
 		}
 	}
 	if len(rivals) == 0 {
-		return r.firstOfSet(t.leaving)
+		return r.firstOfSet(t.departingNode)
 	}
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
@@ -144,12 +144,12 @@ func (t steps) settled(r *removal) bool {
 
 // isLeaving reports whether a Machine is of a node that is to be removed.
 func (r *removal) isLeaving(m *model.Machine) bool {
-	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.machine == m })
+	return slices.ContainsFunc(r.targets, func(o *departingNode) bool { return o.machine == m })
 }
 
 // firstOfSet reports whether no other node of the same MachineSet is about to be marked: they go
 // one after the other.
-func (r *removal) firstOfSet(t *leaving) bool {
+func (r *removal) firstOfSet(t *departingNode) bool {
 	for _, o := range r.targets {
 		if o == t || t.machine.ToBeDeleted {
 			return true

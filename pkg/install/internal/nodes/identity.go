@@ -17,15 +17,15 @@ import (
 // target finds what belongs to a name: the host of the file and of the service, its node, Machine, BareMetalHost,
 // member of etcd and BMC. What cannot be proven to be of the same machine is left out if nothing would be done to it,
 // and is a doubt if something would be.
-func (r *removal) target(asked string) *leaving {
+func (r *removal) target(asked string) *departingNode {
 	h := r.hostOf(asked)
-	t := &leaving{Host: h, nodeName: nodeNameOf(h)}
+	t := &departingNode{Host: h, nodeName: nodeNameOf(h)}
 	if back := r.backAs(asked); back != nil && h.Have == nil {
 		t.Name, t.Want, t.nodeName = cmp.Or(t.Name, back.Name), nil, back.Name
 	}
-	own := r.asker
+	own := r.answerBuilder
 	own.answer = Answer{}
-	t.asker = &own
+	t.answerBuilder = &own
 	if t.node = r.spoke.NodeByName(t.nodeName); t.node != nil {
 		t.nodeName = t.node.Name
 	}
@@ -120,7 +120,7 @@ func sameMachine(have *model.Host, node *model.Node) bool {
 
 // checkRecord leaves out a record of the service that is not the node's: of a machine that has only
 // been discovered. One that is part of the cluster, and another machine, is a doubt.
-func (t *leaving) checkRecord() {
+func (t *departingNode) checkRecord() {
 	if t.Have == nil || t.underWay() {
 		return
 	}
@@ -142,7 +142,7 @@ const newFor = 24 * time.Hour
 
 // checkReplacement decides whether the node with the name of the old one is the new one: it is if the replacement host
 // was recently installed under the same name.
-func (t *leaving) checkReplacement() {
+func (t *departingNode) checkReplacement() {
 	have := t.replacement()
 	if have == nil {
 		return
@@ -155,7 +155,7 @@ func (t *leaving) checkReplacement() {
 }
 
 // replacement is the host that takes the node's place, as the service has it, or nil.
-func (t *leaving) replacement() *model.Host {
+func (t *departingNode) replacement() *model.Host {
 	by := t.Desired.Options.Remove.ReplacedBy
 	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return by != "" && h.Name == by && h.Have != nil })
 	if i < 0 {
@@ -165,7 +165,7 @@ func (t *leaving) replacement() *model.Host {
 }
 
 // findMachine finds the node's Machine and BareMetalHost. A doubt is what they say against it.
-func (t *leaving) findMachine() {
+func (t *departingNode) findMachine() {
 	if t.replaced {
 		return
 	}
@@ -190,7 +190,7 @@ func (t *leaving) findMachine() {
 }
 
 // machineOf is the Machine of a node.
-func machineOf(s *model.Spoke, t *leaving) *model.Machine {
+func machineOf(s *model.Spoke, t *departingNode) *model.Machine {
 	if t.node != nil && t.node.Machine != "" {
 		if i := slices.IndexFunc(s.Machines, func(m model.Machine) bool { return m.Name == t.node.Machine }); i >= 0 {
 			return &s.Machines[i]
@@ -201,7 +201,7 @@ func machineOf(s *model.Spoke, t *leaving) *model.Machine {
 
 // metalOf is the BareMetalHost of a node: that of its Machine, or, once that is gone, the one
 // that was marked before. One that another Machine has taken since is not any more.
-func metalOf(s *model.Spoke, t *leaving) *model.BareMetalHost {
+func metalOf(s *model.Spoke, t *departingNode) *model.BareMetalHost {
 	if t.machine != nil {
 		return s.HostOfMetal(t.machine.BareMetalHost)
 	}
@@ -216,7 +216,7 @@ func metalOf(s *model.Spoke, t *leaving) *model.BareMetalHost {
 }
 
 // addresses are those of a node, also once it is gone.
-func (t *leaving) addresses() []netip.Addr {
+func (t *departingNode) addresses() []netip.Addr {
 	if t.node != nil {
 		return t.node.Addresses
 	}
@@ -228,11 +228,11 @@ func (t *leaving) addresses() []netip.Addr {
 }
 
 // seen is what is remembered of the node.
-func (t *leaving) seen() model.NodeSeen { return t.Memory.Leaving[t.nodeName] }
+func (t *departingNode) seen() model.NodeSeen { return t.Memory.Leaving[t.nodeName] }
 
 // findMember is the node's member of etcd: by its address, or, once the node is gone, by the id that
 // it had. An address that another node has is not its any more.
-func (t *leaving) findMember() *model.EtcdMember {
+func (t *departingNode) findMember() *model.EtcdMember {
 	if t.replaced || t.spoke.Etcd == nil {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (t *leaving) findMember() *model.EtcdMember {
 
 // sameAsBefore compares node and Machine with those that the user has agreed to remove: an object that was made again
 // since, under the same name, is another one.
-func (t *leaving) sameAsBefore() {
+func (t *departingNode) sameAsBefore() {
 	agreed, seen := t.Desired.Options.Remove.UIDs[t.nodeName], t.seen().UID
 	if t.node == nil || (agreed == "" || agreed == t.node.UID) && (seen == "" || seen == t.node.UID) {
 		return

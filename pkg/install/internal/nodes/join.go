@@ -22,7 +22,7 @@ const (
 
 // Join answers what is next for hosts that run from their disks, until their nodes take work.
 func Join(q Question) Answer {
-	a := &joins{asker: newAsker(q)}
+	a := &joins{answerBuilder: newAsker(q)}
 	a.verdicts = slices.DeleteFunc(Judge(q), func(v model.RequestVerdict) bool { return v.Decision == model.RequestIgnore && v.Host == "" })
 	a.answer.Requests = a.verdicts
 	var missing []string
@@ -40,7 +40,7 @@ func Join(q Question) Answer {
 
 // joins follows hosts that run from their disks, until their nodes take work.
 type joins struct {
-	*asker
+	*answerBuilder
 	verdicts []model.RequestVerdict // on the requests for certificates
 }
 
@@ -251,7 +251,7 @@ func Settle(q Question) (answer Answer, worse []string) {
 	}
 	a.wait(model.Wait{
 		Key: "spoke/operators", Scope: model.ScopeCluster, Who: model.WhoService, Since: since,
-		For: "the cluster's operators to be as well as before: " + names.Few(texts),
+		For: "the cluster's operators to be as well as before: " + names.ListText(texts),
 	})
 	return a.answer, nil
 }

@@ -45,7 +45,7 @@ func AnyNew(observed *model.Observed) bool {
 }
 
 // readySince is when the last of the hosts' nodes became Ready.
-func (a *asker) readySince() time.Time {
+func (a *answerBuilder) readySince() time.Time {
 	var last time.Time
 	for _, h := range a.Hosts {
 		if n := a.spoke.NodeByName(h.Have.Hostname); n != nil && n.ReadySince.After(last) {

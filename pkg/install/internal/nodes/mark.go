@@ -23,7 +23,7 @@ func Marks(q Question) Answer {
 
 // mark gives a node what the file says of it: labels, taints, and the provider id that Cluster
 // API needs. What the file does not name stays as it is.
-func (a *asker) mark(h Host, node *model.Node) {
+func (a *answerBuilder) mark(h Host, node *model.Node) {
 	if h.Want == nil {
 		return
 	}

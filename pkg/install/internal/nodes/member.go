@@ -56,7 +56,7 @@ func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 		Remedy:  "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs deployment/etcd-operator",
 	}
 	if others := a.illBeside(); member == nil && len(others) > 0 {
-		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, names.Few(others))
+		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, names.ListText(others))
 		b.Remedy = model.Advicef("see to that one; if its machine is dead: {replace-node %s}", names.Quoted(others[0]))
 	}
 	a.block(b)

@@ -61,23 +61,23 @@ type Answer struct {
 	Removals []model.NodeRemoval
 }
 
-// asker gathers an answer.
-type asker struct {
+// answerBuilder gathers an answer.
+type answerBuilder struct {
 	Question
 	spoke  *model.Spoke
 	answer Answer
 }
 
-func newAsker(q Question) *asker { return &asker{Question: q, spoke: q.Observed.Spoke} }
+func newAsker(q Question) *answerBuilder { return &answerBuilder{Question: q, spoke: q.Observed.Spoke} }
 
-func (a *asker) act(x model.Action) {
+func (a *answerBuilder) act(x model.Action) {
 	if !a.Desired.Options.ReadOnly {
 		a.answer.Actions = append(a.answer.Actions, x)
 	}
 }
-func (a *asker) wait(x model.Wait)     { a.answer.Waits = append(a.answer.Waits, x) }
-func (a *asker) block(x model.Blocker) { a.answer.Blockers = append(a.answer.Blockers, x) }
-func (a *asker) warn(x model.Warning)  { a.answer.Warnings = append(a.answer.Warnings, x) }
+func (a *answerBuilder) wait(x model.Wait)     { a.answer.Waits = append(a.answer.Waits, x) }
+func (a *answerBuilder) block(x model.Blocker) { a.answer.Blockers = append(a.answer.Blockers, x) }
+func (a *answerBuilder) warn(x model.Warning)  { a.answer.Warnings = append(a.answer.Warnings, x) }
 
 // Reached answers whether the installed cluster can be worked with at all: that its API server
 // answers, and that it is the cluster that is meant.
@@ -87,7 +87,7 @@ func Reached(q Question) Answer {
 	return a.answer
 }
 
-func (a *asker) reached() {
+func (a *answerBuilder) reached() {
 	name := a.Desired.Spec.Metadata.Name
 	const key = "spoke/reached"
 	switch s := a.spoke; {
@@ -125,7 +125,7 @@ func (a *asker) reached() {
 }
 
 // otherwise is advice, and how to do without the cluster.
-func (a *asker) otherwise(next model.Advice) model.Advice {
+func (a *answerBuilder) otherwise(next model.Advice) model.Advice {
 	if a.Desired.Options.Remove != nil {
 		return next
 	}
@@ -143,7 +143,7 @@ const answersWithin = 15 * time.Minute
 func IsMeant(q Question) bool { return len(Reached(q).Blockers) == 0 }
 
 // isMeant holds what the cluster says of itself against what the service knows of it.
-func (a *asker) isMeant(key string) {
+func (a *answerBuilder) isMeant(key string) {
 	s, c := a.spoke, a.Observed.Cluster
 	is, means := c.Identity(s.ID, s.API, a.Desired.FullName())
 	if strings.EqualFold(is, means) {
@@ -161,7 +161,7 @@ func (a *asker) isMeant(key string) {
 }
 
 // node is the node that a host has become, or nil.
-func (a *asker) node(h Host) *model.Node {
+func (a *answerBuilder) node(h Host) *model.Node {
 	if h.Have == nil || h.Have.Hostname == "" {
 		return nil
 	}

@@ -15,7 +15,7 @@ const fewestMembers = 3
 
 // quorum is why a node that etcd runs on is not removed, nil where it may be. It is checked for as long as the node or
 // its member is there: no matter who began the removal, and how, the members that stay have to be enough.
-func (r *removal) quorum(t *leaving) *model.Blocker {
+func (r *removal) quorum(t *departingNode) *model.Blocker {
 	if !t.votes() || t.node == nil && t.machine == nil && t.member == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (r *removal) quorum(t *leaving) *model.Blocker {
 
 // enough says in a blocker why the members that stay are not enough. Only members count whose nodes
 // are there: one without a node may be on its way out, too.
-func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *model.Blocker) {
+func (r *removal) enough(t *departingNode, etcd *model.Etcd, others []*model.Node, b *model.Blocker) {
 	stay, orphans := 0, r.orphansOfNobody()
 	for _, n := range others {
 		if r.spoke.MemberOf(n.Addresses) != nil {
@@ -63,18 +63,18 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 	switch needed := t.needed(etcd); {
 	case t.member == nil && len(orphans) > 0:
 		b.Reason = "EtcdUnknown"
-		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.Few(orphans))
+		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, names.ListText(orphans))
 		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find their owners; remove one without an owner from etcd first"
 		return
 	case len(ill) > 0:
 		b.Reason = "ControlPlaneNotWell"
-		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.Few(ill))
+		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, names.ListText(ill))
 		b.Remedy = "see to that first, then run the same command again"
 	case stay < needed:
 		if stay+1 < needed { // which one more does not cure
 			b.Reason = "EtcdTooSmall"
 		}
-		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d", r.namesOfVoters(), names.Counted(stay, "member"), needed)
+		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d", r.namesOfVoters(), names.CountText(stay, "member"), needed)
 		if needed == fewestMembers {
 			b.Message += " to do without one"
 		}
@@ -85,14 +85,14 @@ func (r *removal) enough(t *leaving, etcd *model.Etcd, others []*model.Node, b *
 	}
 }
 
-func replaceCommand(t *leaving) model.Advice {
+func replaceCommand(t *departingNode) model.Advice {
 	return model.Command("replace-node", names.Quoted(t.Asked), "-f FILE --with HOST")
 }
 
 // needed is how many members have to stay. A removed member that is not well does not count: without it etcd keeps what
 // it has, as long as that is a majority. A user who gives up such a member, or replaces it, must have said so, until
 // its node is gone, too.
-func (t *leaving) needed(etcd *model.Etcd) int {
+func (t *departingNode) needed(etcd *model.Etcd) int {
 	if t.member == nil {
 		return 1 // etcd loses nothing
 	}
@@ -101,11 +101,11 @@ func (t *leaving) needed(etcd *model.Etcd) int {
 }
 
 // isReplaced reports whether another host takes the place of the node.
-func (t *leaving) isReplaced() bool { return t.Desired.Options.Remove.ReplacedBy != "" }
+func (t *departingNode) isReplaced() bool { return t.Desired.Options.Remove.ReplacedBy != "" }
 
 // isDead reports whether the node's member of etcd is not well, or was taken out before a node that
 // is not Ready.
-func (t *leaving) isDead() bool {
+func (t *departingNode) isDead() bool {
 	e := t.spoke.Etcd
 	switch {
 	case e == nil || e.Trouble != "":
@@ -117,7 +117,7 @@ func (t *leaving) isDead() bool {
 }
 
 // illOthers is what is not well of the rest of the control plane.
-func (r *removal) illOthers(t *leaving, etcd *model.Etcd, others []*model.Node) []string {
+func (r *removal) illOthers(t *departingNode, etcd *model.Etcd, others []*model.Node) []string {
 	var ill []string
 	for _, name := range quorum.IllBeside(etcd, t.nodeName, t.addresses()) {
 		ill = append(ill, "the etcd member "+name+" is not healthy")
@@ -140,7 +140,7 @@ func (r *removal) otherVoters() []*model.Node {
 	var stay []*model.Node
 	for i := range r.spoke.Nodes {
 		n := &r.spoke.Nodes[i]
-		if n.Votes() && !slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.node == n }) {
+		if n.Votes() && !slices.ContainsFunc(r.targets, func(o *departingNode) bool { return o.node == n }) {
 			stay = append(stay, n)
 		}
 	}
@@ -154,13 +154,13 @@ func (r *removal) namesOfVoters() string {
 			all = append(all, t.nodeName)
 		}
 	}
-	return names.Few(all)
+	return names.ListText(all)
 }
 
 // operatorTakesMember reports whether the etcd operator removes the node's member by itself: if it manages members by
 // Machines, and there are as many others as the cluster was installed with. It removes a member that is not well as
 // soon as its Machine is being deleted, or if it has neither Machine nor node.
-func (t *leaving) operatorTakesMember() bool {
+func (t *departingNode) operatorTakesMember() bool {
 	e := t.spoke.Etcd
 	if e == nil || t.machine == nil {
 		return t.node == nil && t.isDead() && quorum.ByOperator(e, e.Desired)
@@ -173,10 +173,10 @@ func (t *leaving) operatorTakesMember() bool {
 
 // goesLast reports whether the host that takes the node's place joins before it goes, since its
 // member of etcd is well.
-func (t *leaving) goesLast() bool { return t.isReplaced() && t.member != nil && !t.isDead() }
+func (t *departingNode) goesLast() bool { return t.isReplaced() && t.member != nil && !t.isDead() }
 
 // memberText is what becomes of the node's member of etcd.
-func (t *leaving) memberText() string {
+func (t *departingNode) memberText() string {
 	switch {
 	case t.member == nil:
 		return ""

@@ -21,10 +21,10 @@ const (
 )
 
 // refusals says what forbids to remove one node.
-type refusals struct{ *leaving }
+type refusals struct{ *departingNode }
 
 // check says what forbids the removal of a node, and, before it begins, what a person should know.
-func (r *removal) check(t *leaving) {
+func (r *removal) check(t *departingNode) {
 	own := refusals{t}
 	for _, b := range []*model.Blocker{
 		t.doubt, r.unknown(t), own.notYet(), own.noPool(), own.noBackup(), own.settling(), r.taken(t), r.quorum(t), own.dataLoss(),
@@ -45,16 +45,16 @@ func (r *removal) check(t *leaving) {
 	}
 }
 
-func (t *leaving) refuse(reason, key string, cure model.Cure, message string, remedy model.Advice) *model.Blocker {
+func (t *departingNode) refuse(reason, key string, cure model.Cure, message string, remedy model.Advice) *model.Blocker {
 	return &model.Blocker{Key: t.key(key), Scope: t.scope(), Reason: reason, Cure: cure, Hosts: []string{t.Name}, Message: message,
 		Remedy: remedy}
 }
 
 // unknown refuses a name that no host or node has or that several hosts have, or a host with a node of another name.
-func (r *removal) unknown(t *leaving) *model.Blocker {
+func (r *removal) unknown(t *departingNode) *model.Blocker {
 	if len(t.Several) > 0 {
 		return t.refuse("SeveralHosts", "several", model.CureOwner,
-			fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.Few(t.Several)), "use the id")
+			fmt.Sprintf("the service has several hosts %s: %s", t.Asked, names.ListText(t.Several)), "use the id")
 	}
 	if t.node != nil || t.replaced {
 		return nil
@@ -75,7 +75,8 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	switch etcd := r.spoke.Etcd; {
 	case unclear:
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
-			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName, names.Few(orphans)),
+			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName,
+				names.ListText(orphans)),
 			"kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
 	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
 		return nil
@@ -84,20 +85,20 @@ func (r *removal) unknown(t *leaving) *model.Blocker {
 	}
 	message := fmt.Sprintf("neither the cluster nor the service has a node or host %s", t.Asked)
 	if len(orphans) > 0 {
-		message += "; the etcd members of no node are " + names.Few(orphans)
+		message += "; the etcd members of no node are " + names.ListText(orphans)
 	}
 	return t.refuse("UnknownNode", "unknown", model.CureOwner, message, model.Command("get nodes", names.Quoted(r.Desired.Spec.Metadata.Name)))
 }
 
 func (r *removal) named(n *model.Node) bool {
-	return slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.node == n })
+	return slices.ContainsFunc(r.targets, func(o *departingNode) bool { return o.node == n })
 }
 
 // orphansOfNobody are the members of etcd whose nodes are gone, and that are of none that is to go.
 func (r *removal) orphansOfNobody() []string {
 	var all []string
 	for _, m := range quorum.Orphans(r.spoke) {
-		if !slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.member != nil && o.member.ID == m.ID }) {
+		if !slices.ContainsFunc(r.targets, func(o *departingNode) bool { return o.member != nil && o.member.ID == m.ID }) {
 			all = append(all, fmt.Sprintf("%s (%s)", m.ID, m.Address))
 		}
 	}
@@ -144,7 +145,7 @@ func (t refusals) settling() *model.Blocker {
 
 // taken refuses a host that cannot take the node's place, since it has one of its own: the control
 // plane would be one less. One that has joined for that leaves as many as the cluster was installed with.
-func (r *removal) taken(t *leaving) *model.Blocker {
+func (r *removal) taken(t *departingNode) *model.Blocker {
 	if !t.isReplaced() || t.replaced || r.spoke.Etcd == nil {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (r *removal) taken(t *leaving) *model.Blocker {
 	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is a node of the cluster already: it cannot take the place of %s",
 		n.Name, t.nodeName), "name another machine")
 	if n.Votes() {
-		b.Message += fmt.Sprintf(", without which the control plane has %s", names.Counted(others, "node"))
+		b.Message += fmt.Sprintf(", without which the control plane has %s", names.CountText(others, "node"))
 	}
 	return b
 }
@@ -177,7 +178,7 @@ func (t refusals) dataLoss() *model.Blocker {
 	}
 	what := "none is bound now"
 	if claims := t.claims(); len(claims) > 0 {
-		what = "of " + names.Few(claims)
+		what = "of " + names.ListText(claims)
 	}
 	return t.refuse("VolumesDeleted", "data-loss", model.CureNow,
 		fmt.Sprintf("LVM Storage deletes with the node %s the volumes that are on it, and their claims: %s", t.nodeName, what),
@@ -193,7 +194,7 @@ func (t refusals) stillRefused() *model.Blocker {
 }
 
 // claims are the claims of volumes whose data are on the node.
-func (t *leaving) claims() []string {
+func (t *departingNode) claims() []string {
 	var all []string
 	for _, v := range t.spoke.Volumes {
 		if v.Node == t.nodeName && v.Claim != "" {
@@ -203,14 +204,14 @@ func (t *leaving) claims() []string {
 	return all
 }
 
-func (t *leaving) know(reason, key, message string, next model.Advice) {
+func (t *departingNode) know(reason, key, message string, next model.Advice) {
 	t.warn(model.Warning{Key: t.key(key), Scope: t.scope(), Reason: reason, Message: message, Next: next})
 }
 
 // warnOfWorkloads reports what runs on the node and is lost or missed.
-func (r *removal) warnOfWorkloads(t *leaving) {
+func (r *removal) warnOfWorkloads(t *departingNode) {
 	if claims := t.claims(); len(claims) > 0 {
-		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.Few(claims), t.nodeName),
+		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", names.ListText(claims), t.nodeName),
 			"save them first")
 	}
 	if _, is := t.node.Labels[labelStorage]; is {
@@ -225,7 +226,7 @@ func (r *removal) warnOfWorkloads(t *leaving) {
 	}
 	last := map[string]bool{}
 	for _, router := range r.spoke.Routers {
-		here := slices.ContainsFunc(r.targets, func(o *leaving) bool { return o.nodeName == router.Node })
+		here := slices.ContainsFunc(r.targets, func(o *departingNode) bool { return o.nodeName == router.Node })
 		if before, known := last[router.Controller]; router.Ready && (!known || before) {
 			last[router.Controller] = here
 		}
@@ -246,7 +247,7 @@ func (r *removal) warnOfWorkloads(t *leaving) {
 	}
 }
 
-func (t *leaving) warnOfPods() {
+func (t *departingNode) warnOfPods() {
 	var alone, local, budgets []string
 	for i := range t.drain.Pods {
 		p := &t.drain.Pods[i]
@@ -261,23 +262,24 @@ func (t *leaving) warnOfPods() {
 		}
 	}
 	if len(alone) > 0 {
-		t.know("PodsLost", "alone", "nothing makes these pods again: "+names.Few(alone), "")
+		t.know("PodsLost", "alone", "nothing makes these pods again: "+names.ListText(alone), "")
 	}
 	if len(local) > 0 {
-		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+names.Few(local), "")
+		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+names.ListText(local), "")
 	}
 	if len(budgets) > 0 && !t.Desired.Options.Remove.Drain.DisableEviction {
-		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.Few(budgets),
+		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+names.ListText(budgets),
 			"kubectl get poddisruptionbudgets -A")
 	}
 	if len(t.drain.Machines) > 0 {
-		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+names.Few(t.drain.Machines),
+		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+
+			names.ListText(t.drain.Machines),
 			"kubectl get virtualmachineinstances -A")
 	}
 }
 
 // warnOfPool reports a machine config pool that is busy or not well, and others in it.
-func (r *removal) warnOfPool(t *leaving) {
+func (r *removal) warnOfPool(t *departingNode) {
 	p := r.poolOf(t.node)
 	if p == nil {
 		return
@@ -306,7 +308,7 @@ func areNot(all []string) string {
 	if len(all) == 1 {
 		return all[0] + " is"
 	}
-	return names.Few(all) + " are"
+	return names.ListText(all) + " are"
 }
 
 // poolOf is the pool that a node belongs to: master before a pool of its own before worker.
@@ -326,7 +328,7 @@ func (r *removal) poolOf(n *model.Node) *model.Pool {
 }
 
 // warnOfMachine reports what becomes of the machine itself.
-func (r *removal) warnOfMachine(t *leaving) {
+func (r *removal) warnOfMachine(t *departingNode) {
 	managed := t.metal != nil && t.metal.BMC != ""
 	switch {
 	case t.isBack(), t.returns(): // and boots the discovery image next

@@ -10,19 +10,19 @@ import (
 )
 
 // returns reports whether the host goes back to the pool that it came from.
-func (t *leaving) returns() bool { return t.Desired.Options.Remove.ReturnToPool }
+func (t *departingNode) returns() bool { return t.Desired.Options.Remove.ReturnToPool }
 
 // returnsFirst reports whether the host goes back before its node is deleted: where the service boots
 // it into the discovery image, with an agent that runs on the node. The Machine API would delete the
 // node before that, and of a member of etcd nothing is known any more without the record.
-func (t *leaving) returnsFirst() bool {
+func (t *departingNode) returnsFirst() bool {
 	return t.returns() && t.Have != nil && t.Have.Returns == model.ReturnByService && t.machine == nil && !t.votes() &&
 		t.node != nil && t.node.Ready && !t.node.Deleting
 }
 
 // isBack reports whether the host has gone back before its node was deleted. An annotation on the node says that it was
 // to go back.
-func (t *leaving) isBack() bool { return t.node != nil && t.node.Returns != "" && t.Have == nil }
+func (t *departingNode) isBack() bool { return t.node != nil && t.node.Returns != "" && t.Have == nil }
 
 // downFor is how long a node must be not Ready before it counts as booted into something else. A shorter time may only
 // be a lost heartbeat.
@@ -30,7 +30,7 @@ const downFor = 3 * time.Minute
 
 // stillRuns reports whether the node of a host that has gone back runs: the service's agent on it is
 // about to boot the discovery image.
-func (t *leaving) stillRuns() bool {
+func (t *departingNode) stillRuns() bool {
 	since := t.seen().Silent
 	return t.isBack() && (t.node.Ready || since.IsZero() || t.Now.Sub(since) < downFor)
 }
@@ -50,13 +50,13 @@ func (r *removal) backAs(asked string) *model.Node {
 }
 
 // wasReturned reports whether the host was given back: by this loop, or by an earlier loop that left its node there.
-func (t *leaving) wasReturned() bool {
+func (t *departingNode) wasReturned() bool {
 	done := t.Memory.Done[t.key("record")].Kind
 	return done == model.ReturnHost || done == "" && t.seen().Returns && t.Have == nil
 }
 
 // infraEnv is the InfraEnv that the host booted, nil for one that is not the cluster's.
-func (t *leaving) infraEnv() *model.InfraEnv {
+func (t *departingNode) infraEnv() *model.InfraEnv {
 	i := slices.IndexFunc(t.Observed.InfraEnvs, func(e model.InfraEnv) bool { return e.ID == t.Have.InfraEnvID })
 	if i < 0 {
 		return nil
@@ -88,7 +88,7 @@ func (t refusals) noPool() *model.Blocker {
 }
 
 // recordText is what becomes of the service's record.
-func (t *leaving) recordText() string {
+func (t *departingNode) recordText() string {
 	if t.Have == nil || !t.returns() {
 		return "delete the service's record of " + t.Name
 	}
@@ -105,7 +105,7 @@ func (t *leaving) recordText() string {
 	return fmt.Sprintf("return %s to the pool %s; a person must boot it into the discovery image", t.Name, pool)
 }
 
-func (t *leaving) recordKind() model.Kind {
+func (t *departingNode) recordKind() model.Kind {
 	if t.returns() {
 		return model.ReturnHost
 	}

@@ -14,7 +14,7 @@ import (
 // The Machine goes before its BareMetalHost: a Machine without one has no addresses, by which the etcd operator finds
 // the member that belongs to it. A machine is switched off before its Node is deleted, since a kubelet that starts
 // creates it again.
-func (r *removal) stages(t *leaving) {
+func (r *removal) stages(t *departingNode) {
 	add := func(left bool, kind model.Kind, text string, do func()) {
 		if left {
 			t.left = append(t.left, stage{step: model.Step{Scope: t.scope(), Kind: kind, Message: text, Hosts: []string{t.Name}}, do: do})
@@ -34,18 +34,18 @@ func (r *removal) stages(t *leaving) {
 	add(t.node != nil, model.DeleteNode, t.nodeText(), do.deleteNode)
 	add(t.member != nil && t.votes(), "", t.memberText(), do.awaitMember)
 	add(t.isReplaced() && t.votes() && !t.goesLast() && len(t.secrets()) > 0, model.DeleteSecret,
-		"delete the certificates of its member: "+names.Few(t.secrets()), do.deleteSecrets)
+		"delete the certificates of its member: "+names.ListText(t.secrets()), do.deleteSecrets)
 	add(t.Have != nil && !t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
 }
 
 // steps does what is still to be done to remove one node.
-type steps struct{ *leaving }
+type steps struct{ *departingNode }
 
 // silent reports whether the node is dead, so that no kubelet ends its pods, and is to be replaced.
-func (t *leaving) silent() bool { return t.isReplaced() && t.isDead() && !t.node.Ready }
+func (t *departingNode) silent() bool { return t.isReplaced() && t.isDead() && !t.node.Ready }
 
 // secrets are the certificates of the node's member of etcd.
-func (t *leaving) secrets() []string {
+func (t *departingNode) secrets() []string {
 	var all []string
 	if t.spoke.Etcd == nil {
 		return nil
@@ -64,7 +64,7 @@ func (t steps) deleteSecrets() {
 	}
 }
 
-func (t *leaving) doing(kind model.Kind, what, name, target, reason string, destructive bool) model.Action {
+func (t *departingNode) doing(kind model.Kind, what, name, target, reason string, destructive bool) model.Action {
 	return model.Action{Key: t.key(what), Scope: t.scope(), Kind: kind, Name: name, Node: t.nodeName, Target: target, Reason: reason,
 		Destructive: destructive}
 }
@@ -73,7 +73,7 @@ func (t steps) cordon() {
 	t.act(t.doing(model.CordonNode, "cordon", t.node.Name, t.node.UID, "no pod is to be put on a node that goes", false))
 }
 
-func (t *leaving) metalName() string {
+func (t *departingNode) metalName() string {
 	if t.metal == nil {
 		return ""
 	}
@@ -98,7 +98,7 @@ func (t steps) deleteMetal() {
 }
 
 // switchable reports whether the machine can be switched off from here, and is not.
-func (t *leaving) switchable() bool {
+func (t *departingNode) switchable() bool {
 	if t.Desired.Options.Remove.KeepRunning || t.keptByHub() || t.returnsFirst() || t.isBack() || t.wasReturned() {
 		return false
 	}
@@ -106,7 +106,7 @@ func (t *leaving) switchable() bool {
 }
 
 // keptByHub reports whether a hub keeps the machine on, and switches it on again after it was switched off.
-func (t *leaving) keptByHub() bool {
+func (t *departingNode) keptByHub() bool {
 	return t.Want != nil && t.Want.BMC != nil && t.Want.BMC.Metal3 != nil && t.Want.BMC.Metal3.KeepManaged
 }
 
@@ -129,7 +129,7 @@ func (t steps) switchOff() {
 	}
 }
 
-func (t *leaving) nodeText() string {
+func (t *departingNode) nodeText() string {
 	if t.machine != nil {
 		return "delete the node " + t.nodeName + ", unless that goes with its Machine"
 	}
@@ -143,7 +143,7 @@ func (t steps) deleteNode() {
 	case t.node.Deleting:
 		what := ""
 		if len(t.node.Finalizers) > 0 {
-			what = ", which is held by " + names.Few(t.node.Finalizers)
+			what = ", which is held by " + names.ListText(t.node.Finalizers)
 		}
 		t.wait(model.Wait{Key: t.key("gone"), Scope: t.scope(), Who: model.WhoService,
 			For: fmt.Sprintf("the node %s to be gone%s", t.nodeName, what)})
@@ -168,7 +168,7 @@ func (t steps) forget() {
 }
 
 // underWay reports whether the host is being installed.
-func (t *leaving) underWay() bool { return t.Have != nil && installing(t.Have) }
+func (t *departingNode) underWay() bool { return t.Have != nil && installing(t.Have) }
 
 func installing(have *model.Host) bool {
 	return slices.Contains([]model.HostState{model.HostPreparing, model.HostInstalling, model.HostBinding}, have.State)

@@ -21,7 +21,7 @@ func Remove(q Question) Answer {
 		r.stages(t)
 		r.check(t)
 	}
-	refused := slices.ContainsFunc(r.targets, func(t *leaving) bool { return len(t.answer.Blockers) > 0 })
+	refused := slices.ContainsFunc(r.targets, func(t *departingNode) bool { return len(t.answer.Blockers) > 0 })
 	for _, t := range r.targets {
 		if len(t.answer.Blockers) == 0 && len(t.left) > 0 && (t.begun() || !refused) && r.hasTurn(t) {
 			t.left[0].do()
@@ -44,36 +44,36 @@ func ToRemove(q Question) []string {
 
 // removal gathers the answer for all nodes that are to be removed.
 type removal struct {
-	asker
-	targets []*leaving
+	answerBuilder
+	targets []*departingNode
 }
 
 // newRemoval is of a cluster that may not have been seen yet.
 func newRemoval(q Question) *removal {
-	r := &removal{asker: asker{Question: q, spoke: q.Observed.Spoke}}
+	r := &removal{answerBuilder: answerBuilder{Question: q, spoke: q.Observed.Spoke}}
 	if r.spoke == nil {
 		r.spoke = &model.Spoke{}
 	}
 	return r
 }
 
-// leaving is a node on its way out of the cluster, with all that belongs to it. What is nil is not there, or not any
+// departingNode is a node on its way out of the cluster, with all that belongs to it. What is nil is not there, or not any
 // more.
-type leaving struct {
+type departingNode struct {
 	Host
-	*asker   // with an answer of its own
-	nodeName string
-	node     *model.Node
-	machine  *model.Machine
-	set      *model.MachineSet // that made the Machine
-	metal    *model.BareMetalHost
-	drain    *model.NodeDrain
-	member   *model.EtcdMember
-	power    model.Power    // "" where nothing is known of it
-	trouble  string         // of its BMC
-	doubt    *model.Blocker // why it is not certain what is meant
-	replaced bool           // what has its name is the host that has taken its place
-	left     []stage
+	*answerBuilder // with an answer of its own
+	nodeName       string
+	node           *model.Node
+	machine        *model.Machine
+	set            *model.MachineSet // that made the Machine
+	metal          *model.BareMetalHost
+	drain          *model.NodeDrain
+	member         *model.EtcdMember
+	power          model.Power    // "" where nothing is known of it
+	trouble        string         // of its BMC
+	doubt          *model.Blocker // why it is not certain what is meant
+	replaced       bool           // what has its name is the host that has taken its place
+	left           []stage
 }
 
 // stage is a part of the way, which is still to be gone.
@@ -86,13 +86,13 @@ type stage struct {
 func (r *removal) find() {
 	for _, asked := range r.Desired.Options.Remove.Nodes {
 		t := r.target(asked)
-		same := func(o *leaving) bool { return o.nodeName == t.nodeName }
+		same := func(o *departingNode) bool { return o.nodeName == t.nodeName }
 		if !slices.ContainsFunc(r.targets, same) {
 			r.targets = append(r.targets, t)
 		}
 	}
 	// What has begun comes first: of some there is to be one at a time.
-	slices.SortStableFunc(r.targets, func(a, b *leaving) int { return order(b.begun()) - order(a.begun()) })
+	slices.SortStableFunc(r.targets, func(a, b *departingNode) int { return order(b.begun()) - order(a.begun()) })
 }
 
 // ToSwitchOff are the hosts of the file whose machines are switched off once their nodes are gone.
@@ -116,15 +116,15 @@ func order(first bool) int {
 }
 
 // begun reports whether oaictl has begun to remove the node, or it is on its way out.
-func (t *leaving) begun() bool {
+func (t *departingNode) begun() bool {
 	return t.node == nil || t.node.Leaving || t.node.Deleting || t.machine != nil && (t.machine.Deleting || t.machine.Removes != "")
 }
 
 // firstLook reports whether nothing was seen of it before by this loop.
-func (t *leaving) firstLook() bool { return t.Memory.Began.Equal(t.Memory.LastObserved) }
+func (t *departingNode) firstLook() bool { return t.Memory.Began.Equal(t.Memory.LastObserved) }
 
 // votes reports whether the node is one that etcd runs on.
-func (t *leaving) votes() bool {
+func (t *departingNode) votes() bool {
 	switch {
 	case t.member != nil, t.machine != nil && t.machine.ControlPlane, t.isReplaced() && len(t.secrets()) > 0:
 		return true
@@ -140,12 +140,12 @@ func (t *leaving) votes() bool {
 }
 
 // isArbiter reports whether the node is an arbiter, also once it is gone.
-func (t *leaving) isArbiter() bool {
+func (t *departingNode) isArbiter() bool {
 	return t.node != nil && t.node.Arbiter() || t.node == nil && t.Have != nil && t.Have.Role == spec.Arbiter
 }
 
 // found reports whether there is anything of the node, or was when the loop began.
-func (t *leaving) found() bool {
+func (t *departingNode) found() bool {
 	_, seen := t.Memory.Leaving[t.nodeName]
 	if seen || t.node != nil || t.machine != nil || t.metal != nil || t.Have != nil || t.member != nil || t.isReplaced() &&
 		len(t.secrets()) > 0 {
@@ -155,13 +155,13 @@ func (t *leaving) found() bool {
 	return done
 }
 
-func (t *leaving) key(what string) string { return string(t.scope()) + "/" + what }
+func (t *departingNode) key(what string) string { return string(t.scope()) + "/" + what }
 
-func (t *leaving) scope() model.Scope { return model.ScopeNode.Of(t.Name) }
+func (t *departingNode) scope() model.Scope { return model.ScopeNode.Of(t.Name) }
 
 // hasTurn reports whether a node of the control plane is the one that is removed now. The others
 // wait: there is never more than one on its way.
-func (r *removal) hasTurn(t *leaving) bool {
+func (r *removal) hasTurn(t *departingNode) bool {
 	if !t.votes() {
 		return true
 	}
@@ -185,7 +185,7 @@ func (r *removal) hasTurn(t *leaving) bool {
 func (r *removal) gather() {
 	for _, t := range r.targets {
 		a := &t.answer
-		others := slices.ContainsFunc(r.targets, func(o *leaving) bool {
+		others := slices.ContainsFunc(r.targets, func(o *departingNode) bool {
 			return o != t && len(o.answer.Blockers) == 0 && (len(o.answer.Actions) > 0 || len(o.answer.Waits) > 0)
 		})
 		for i := range a.Blockers {
@@ -211,13 +211,13 @@ func (r *removal) gather() {
 }
 
 // inFile reports whether the file names the host, and no other machine takes that name.
-func (r *removal) inFile(t *leaving) bool {
+func (r *removal) inFile(t *departingNode) bool {
 	return t.Desired.Options.Remove.ReplacedBy != t.Name && slices.ContainsFunc(r.Hosts,
 		func(h Host) bool { return h.Want != nil && h.Want.Name == t.Name })
 }
 
 // comes reports whether the machine has not been seen switched off, so that its node may come back.
-func (t *leaving) comes() bool { return t.power != model.PowerIsOff }
+func (t *departingNode) comes() bool { return t.power != model.PowerIsOff }
 
 // Removed is the report for a person of the nodes that are gone, and of what is left for the person to do.
 func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
@@ -234,18 +234,18 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 			named = append(named, r.Name)
 		}
 	}
-	message = "removed: " + names.Few(gone)
+	message = "removed: " + names.ListText(gone)
 	var steps []string
 	if len(run) > 0 {
-		message += "; oaictl has not seen that " + names.Few(run) + " is off"
-		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with the certificate that it still has", names.Few(run))))
+		message += "; oaictl has not seen that " + names.ListText(run) + " is off"
+		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with the certificate that it still has", names.ListText(run))))
 	}
 	if len(back) > 0 {
-		message += "; given back to their pools: " + names.Few(back)
-		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.Few(back))))
+		message += "; given back to their pools: " + names.ListText(back)
+		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", names.ListText(back))))
 	}
 	if len(named) > 0 {
-		steps = append(steps, string(model.Advicef("take %s out of the file: {add-node -f FILE} would add it again", names.Few(named))))
+		steps = append(steps, string(model.Advicef("take %s out of the file: {add-node -f FILE} would add it again", names.ListText(named))))
 	}
 	return message, model.Advice(strings.Join(steps, "; "))
 }
@@ -280,5 +280,5 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 		return ""
 	}
 	commands = append(commands, "kubectl uncordon "+strings.Join(cordoned, " "))
-	return model.Advicef("to keep %s after all: %s", names.Few(cordoned), strings.Join(commands, "; "))
+	return model.Advicef("to keep %s after all: %s", names.ListText(cordoned), strings.Join(commands, "; "))
 }

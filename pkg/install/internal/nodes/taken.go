@@ -12,9 +12,9 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// begun reports whether the installation of a host has begun: from then on the cluster itself may know its machine,
+// installStarted reports whether the installation of a host has begun: from then on the cluster itself may know its machine,
 // since a hub's service registers it there.
-func begun(h *model.Host) bool {
+func installStarted(h *model.Host) bool {
 	switch {
 	case h == nil:
 		return false
@@ -27,7 +27,7 @@ func begun(h *model.Host) bool {
 // machineIsFree holds a host whose machine the cluster has already under another name: by a
 // MAC address or by its BMC.
 func (a *obstacles) machineIsFree(h Host) {
-	if begun(h.Have) {
+	if installStarted(h.Have) {
 		return
 	}
 	for i := range a.spoke.BareMetalHosts {
@@ -213,7 +213,7 @@ func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field s
 
 // addressesAreFree holds a host that is given an address that a node has, or the cluster itself.
 func (a *obstacles) addressesAreFree(h Host) {
-	if h.Want == nil || begun(h.Have) {
+	if h.Want == nil || installStarted(h.Have) {
 		return
 	}
 	for _, address := range a.Desired.Spec.StaticAddressesOf(h.Want) {

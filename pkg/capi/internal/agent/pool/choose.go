@@ -10,8 +10,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// Wishes are what a machine asks of its host. What is zero is not asked for.
-type Wishes struct {
+// HostRequirements are what a machine asks of its host. What is zero is not asked for.
+type HostRequirements struct {
 	Selector    labels.Selector // nil: any
 	Arch        spec.Arch
 	CPUs        int
@@ -44,7 +44,7 @@ const (
 
 // Demand fills in what the service demands of a role where the machine asks for nothing. A single
 // node is more than one of three.
-func (w *Wishes) Demand(singleNode bool) {
+func (w *HostRequirements) Demand(singleNode bool) {
 	cpus, memory := otherCPUs, int64(otherBytes)
 	if w.Role == spec.ControlPlane {
 		cpus, memory = controlPlaneCPUs, controlPlaneBytes
@@ -58,7 +58,7 @@ func (w *Wishes) Demand(singleNode bool) {
 // Choose is the host for a machine: of the free hosts that fit, the one that spreads similar machines best, and of
 // equals the smallest. alike are the hosts that those machines have. The same hosts give the same choice, in any order.
 // If there is none, it says for each host what prevents the choice.
-func Choose(hosts []Host, w Wishes, alike []Host) (*Host, Obstacles) {
+func Choose(hosts []Host, w HostRequirements, alike []Host) (*Host, Obstacles) {
 	var obstacles Obstacles
 	var fits []Host
 	for i := range hosts {
@@ -86,7 +86,7 @@ func Choose(hosts []Host, w Wishes, alike []Host) (*Host, Obstacles) {
 }
 
 // misfit is why a host is not what the machine asks for, "" where it is, as far as is known.
-func (w *Wishes) misfit(h *Host) why {
+func (w *HostRequirements) misfit(h *Host) obstacleReason {
 	switch {
 	case w.Selector != nil && !w.Selector.Matches(labels.Set(h.Labels)):
 		return whyLabels
@@ -111,7 +111,7 @@ func (w *Wishes) misfit(h *Host) why {
 }
 
 // obstacle is what keeps a host from being taken, "" for nothing.
-func obstacle(h *Host) why {
+func obstacle(h *Host) obstacleReason {
 	switch {
 	case h.Deleting:
 		return whyDeleting
@@ -136,7 +136,7 @@ func obstacle(h *Host) why {
 }
 
 // compare puts the better of two hosts first.
-func (w *Wishes) compare(a, b *Host, s *skews) int {
+func (w *HostRequirements) compare(a, b *Host, s *skews) int {
 	if by := slices.Compare(s.of(a), s.of(b)); by != 0 {
 		return by
 	}

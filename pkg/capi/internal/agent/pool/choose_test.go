@@ -39,34 +39,34 @@ func TestChoose(t *testing.T) {
 	selector := labels.SelectorFromSet(labels.Set{"rack": "a"})
 	for name, test := range map[string]struct {
 		hosts []pool.Host
-		w     pool.Wishes
+		w     pool.HostRequirements
 		alike []pool.Host
 		want  string
 	}{
 		"the smallest that suffices": {
 			hosts: []pool.Host{free("a", 64, 512), free("b", 8, 32), free("c", 8, 16), free("d", 4, 64)},
-			w:     pool.Wishes{CPUs: 8, MemoryBytes: 16 * gib}, want: "c",
+			w:     pool.HostRequirements{CPUs: 8, MemoryBytes: 16 * gib}, want: "c",
 		},
 		"by name where all are the same":           {hosts: []pool.Host{free("b", 8, 32), free("a", 8, 32)}, want: "a"},
-		"a label":                                  {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, labelled("rack", "a"))}, w: pool.Wishes{Selector: selector}, want: "b"},
-		"an architecture":                          {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.Arch = spec.ARM })}, w: pool.Wishes{Arch: spec.ARM}, want: "b"},
-		"any architecture of a cluster of several": {hosts: []pool.Host{free("a", 8, 32)}, w: pool.Wishes{Arch: spec.Multi}, want: "a"},
-		"a disk": {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.DiskBytes = 4e12 })}, w: pool.Wishes{DiskBytes: 1e12}, want: "b"},
+		"a label":                                  {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, labelled("rack", "a"))}, w: pool.HostRequirements{Selector: selector}, want: "b"},
+		"an architecture":                          {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.Arch = spec.ARM })}, w: pool.HostRequirements{Arch: spec.ARM}, want: "b"},
+		"any architecture of a cluster of several": {hosts: []pool.Host{free("a", 8, 32)}, w: pool.HostRequirements{Arch: spec.Multi}, want: "a"},
+		"a disk": {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.DiskBytes = 4e12 })}, w: pool.HostRequirements{DiskBytes: 1e12}, want: "b"},
 		"what is meant for the role goes first": {
 			hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, meant(spec.ControlPlane))},
-			w:     pool.Wishes{Role: spec.ControlPlane}, want: "b",
+			w:     pool.HostRequirements{Role: spec.ControlPlane}, want: "b",
 		},
 		"what is meant for another role is passed over": {
 			hosts: []pool.Host{free("a", 8, 32, meant(spec.ControlPlane)), free("b", 8, 64)},
-			w:     pool.Wishes{Role: spec.Worker}, want: "b",
+			w:     pool.HostRequirements{Role: spec.Worker}, want: "b",
 		},
 		"a failure domain": {
 			hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, func(h *pool.Host) { h.Domain = "row-2" })},
-			w:     pool.Wishes{Domain: "row-2"}, want: "b",
+			w:     pool.HostRequirements{Domain: "row-2"}, want: "b",
 		},
 		"no control plane in a closed failure domain": {
 			hosts: []pool.Host{free("a", 8, 32, func(h *pool.Host) { h.Domain, h.Closed = "row-1", true }), free("b", 8, 64)},
-			w:     pool.Wishes{Role: spec.ControlPlane}, want: "b",
+			w:     pool.HostRequirements{Role: spec.ControlPlane}, want: "b",
 		},
 		"machines spread over failure domains by themselves": {
 			hosts: []pool.Host{free("a", 8, 32, func(h *pool.Host) { h.Domain = "row-1" }), free("b", 8, 64, func(h *pool.Host) { h.Domain = "row-2" })},
@@ -74,26 +74,26 @@ func TestChoose(t *testing.T) {
 		},
 		"spread": {
 			hosts: []pool.Host{free("a", 8, 32, labelled("rack", "a")), free("b", 8, 64, labelled("rack", "b"))},
-			w:     pool.Wishes{Spread: []pool.Spread{{Key: "rack"}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a"))}, want: "b",
+			w:     pool.HostRequirements{Spread: []pool.Spread{{Key: "rack"}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a"))}, want: "b",
 		},
 		"spread that cannot be": {
 			hosts: []pool.Host{free("a", 8, 32, labelled("rack", "a"))},
-			w:     pool.Wishes{Spread: []pool.Spread{{Key: "rack"}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
+			w:     pool.HostRequirements{Spread: []pool.Spread{{Key: "rack"}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
 		},
 		"spread that has to be": {
 			hosts: []pool.Host{free("a", 8, 32, labelled("rack", "a"))},
-			w:     pool.Wishes{Spread: []pool.Spread{{Key: "rack", Strict: true}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
+			w:     pool.HostRequirements{Spread: []pool.Spread{{Key: "rack", Strict: true}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
 		},
 		"spread that would be too much": {
 			hosts: []pool.Host{free("a", 8, 32, labelled("rack", "a"))},
-			w:     pool.Wishes{Spread: []pool.Spread{{Key: "rack", Strict: true}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("z", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))},
+			w:     pool.HostRequirements{Spread: []pool.Spread{{Key: "rack", Strict: true}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("z", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))},
 		},
 		"spread with room": {
 			hosts: []pool.Host{free("a", 8, 32, labelled("rack", "a"))},
-			w:     pool.Wishes{Spread: []pool.Spread{{Key: "rack", Strict: true, MaxSkew: 2}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("z", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
+			w:     pool.HostRequirements{Spread: []pool.Spread{{Key: "rack", Strict: true, MaxSkew: 2}}}, alike: []pool.Host{free("x", 8, 32, labelled("rack", "a")), free("z", 8, 32, labelled("rack", "a")), free("y", 8, 32, labelled("rack", "b"))}, want: "a",
 		},
-		"a host without the label comes last":            {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, labelled("rack", "b"))}, w: pool.Wishes{Spread: []pool.Spread{{Key: "rack"}}}, want: "b"},
-		"and not at all where the spread has to be kept": {hosts: []pool.Host{free("a", 8, 32)}, w: pool.Wishes{Spread: []pool.Spread{{Key: "rack", Strict: true}}}},
+		"a host without the label comes last":            {hosts: []pool.Host{free("a", 8, 32), free("b", 8, 64, labelled("rack", "b"))}, w: pool.HostRequirements{Spread: []pool.Spread{{Key: "rack"}}}, want: "b"},
+		"and not at all where the spread has to be kept": {hosts: []pool.Host{free("a", 8, 32)}, w: pool.HostRequirements{Spread: []pool.Spread{{Key: "rack", Strict: true}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, obstacles := pool.Choose(test.hosts, test.w, test.alike)
@@ -121,7 +121,7 @@ func TestObstaclesNameHosts(t *testing.T) {
 		free("f", 8, 1),
 		free("g", 8, 32, func(h *pool.Host) { h.Arch = spec.ARM }),
 	}
-	_, obstacles := pool.Choose(hosts, pool.Wishes{Arch: spec.X86, MemoryBytes: 16 * gib}, nil)
+	_, obstacles := pool.Choose(hosts, pool.HostRequirements{Arch: spec.X86, MemoryBytes: 16 * gib}, nil)
 	const want = "none of 7 Agents in namespace metal fits: 3 not approved (a, b, c), 2 bound to a cluster (e, rack-1), " +
 		"1 of another architecture (g), 1 with too little memory (f)"
 	if got := obstacles.Text("Agent", " in namespace metal"); got != want {
@@ -137,12 +137,12 @@ func TestObstaclesNameHosts(t *testing.T) {
 		"with too few CPUs":                   func(h *pool.Host) { h.CPUs = 1 },
 		"without a disk that is large enough": func(h *pool.Host) { h.DiskBytes = 0 },
 	} {
-		_, obstacles := pool.Choose([]pool.Host{with(change)}, pool.Wishes{CPUs: 2, DiskBytes: 1}, nil)
+		_, obstacles := pool.Choose([]pool.Host{with(change)}, pool.HostRequirements{CPUs: 2, DiskBytes: 1}, nil)
 		if got := obstacles.Text("Agent", ""); got != "none of 1 Agent fits: 1 "+want+" (x)" {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if _, none := pool.Choose(nil, pool.Wishes{}, nil); none.Text("Agent", " in namespace metal") != "there are no Agents in namespace metal" {
+	if _, none := pool.Choose(nil, pool.HostRequirements{}, nil); none.Text("Agent", " in namespace metal") != "there are no Agents in namespace metal" {
 		t.Errorf("an empty pool: %s", none.Text("Agent", " in namespace metal"))
 	}
 }
@@ -172,8 +172,8 @@ func anyPool(random *rand.Rand) []pool.Host {
 	return hosts
 }
 
-func anyWishes(random *rand.Rand) pool.Wishes {
-	w := pool.Wishes{Role: []spec.Role{spec.ControlPlane, spec.Worker}[random.IntN(2)]}
+func anyWishes(random *rand.Rand) pool.HostRequirements {
+	w := pool.HostRequirements{Role: []spec.Role{spec.ControlPlane, spec.Worker}[random.IntN(2)]}
 	if random.IntN(2) == 0 {
 		w.Arch = spec.X86
 	}
@@ -218,7 +218,7 @@ func TestChoiceIsTheSmallestThatFits(t *testing.T) {
 		}
 		for i := range before {
 			h := &before[i]
-			if alone, _ := pool.Choose([]pool.Host{*h}, pool.Wishes{Role: w.Role, Arch: w.Arch, CPUs: w.CPUs, MemoryBytes: w.MemoryBytes, DiskBytes: w.DiskBytes}, nil); alone == nil {
+			if alone, _ := pool.Choose([]pool.Host{*h}, pool.HostRequirements{Role: w.Role, Arch: w.Arch, CPUs: w.CPUs, MemoryBytes: w.MemoryBytes, DiskBytes: w.DiskBytes}, nil); alone == nil {
 				continue
 			}
 			if h.Role == got.Role && h.Labels["rack"] == got.Labels["rack"] && h.CPUs <= got.CPUs && h.MemoryBytes <= got.MemoryBytes && h.DiskBytes <= got.DiskBytes &&
@@ -243,7 +243,7 @@ func TestMachinesSpreadEvenly(t *testing.T) {
 			hosts = append(hosts, free(fmt.Sprintf("host-%02d", i), 1<<random.IntN(6), 32, labelled("rack", string(rune('a'+random.IntN(4))))))
 		}
 		strict := random.IntN(2) == 0
-		w := pool.Wishes{Spread: []pool.Spread{{Key: "rack", MaxSkew: 1, Strict: strict}}}
+		w := pool.HostRequirements{Spread: []pool.Spread{{Key: "rack", MaxSkew: 1, Strict: strict}}}
 		var taken []pool.Host
 		for {
 			got, _ := pool.Choose(hosts, w, taken)
@@ -287,7 +287,7 @@ func racks(hosts []pool.Host) map[string]int {
 func TestCapacityIsThatOfTheSmallest(t *testing.T) {
 	bound := func(h *pool.Host) { h.Cluster = "a/b" }
 	hosts := []pool.Host{free("small", 2, 8), free("busy", 8, 16, bound), free("large", 32, 128), free("middle", 16, 64)}
-	w := pool.Wishes{CPUs: 4}
+	w := pool.HostRequirements{CPUs: 4}
 	if smallest, n := pool.Capacity(hosts, w); nameOf(smallest) != "middle" || n != 2 {
 		t.Errorf("%q, %d free", nameOf(smallest), n)
 	}

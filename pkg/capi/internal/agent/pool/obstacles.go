@@ -10,38 +10,38 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/names"
 )
 
-// why is the reason that keeps a host from being a machine's, as it is reported for several hosts.
-type why string
+// obstacleReason is the reason that keeps a host from being a machine's, as it is reported for several hosts.
+type obstacleReason string
 
 const (
-	whyLabels      why = "without the labels that are selected"
-	whyDomain      why = "outside of the failure domain"
-	whyClosed      why = "in a failure domain without control plane"
-	whyRole        why = "meant for another role"
-	whyArch        why = "of another architecture"
-	whyCPUs        why = "with too few CPUs"
-	whyMemory      why = "with too little memory"
-	whyDisk        why = "without a disk that is large enough"
-	whyDeleting    why = "being deleted"
-	whyBound       why = "bound to a cluster"
-	whyReserved    why = "reserved for another machine"
-	whyReturning   why = "not back in the pool"
-	whyApproval    why = "not approved"
-	whyConnection  why = "disconnected"
-	whyValidations why = "failing their validations"
-	whyNew         why = "not known yet"
-	whySpread      why = "where there are enough machines that are alike"
+	whyLabels      obstacleReason = "without the labels that are selected"
+	whyDomain      obstacleReason = "outside of the failure domain"
+	whyClosed      obstacleReason = "in a failure domain without control plane"
+	whyRole        obstacleReason = "meant for another role"
+	whyArch        obstacleReason = "of another architecture"
+	whyCPUs        obstacleReason = "with too few CPUs"
+	whyMemory      obstacleReason = "with too little memory"
+	whyDisk        obstacleReason = "without a disk that is large enough"
+	whyDeleting    obstacleReason = "being deleted"
+	whyBound       obstacleReason = "bound to a cluster"
+	whyReserved    obstacleReason = "reserved for another machine"
+	whyReturning   obstacleReason = "not back in the pool"
+	whyApproval    obstacleReason = "not approved"
+	whyConnection  obstacleReason = "disconnected"
+	whyValidations obstacleReason = "failing their validations"
+	whyNew         obstacleReason = "not known yet"
+	whySpread      obstacleReason = "where there are enough machines that are alike"
 )
 
 // Obstacles are which hosts each reason keeps from being a machine's.
 type Obstacles struct {
-	hosts map[why][]string
+	hosts map[obstacleReason][]string
 	total int
 }
 
-func (o *Obstacles) add(because why, h *Host) {
+func (o *Obstacles) add(because obstacleReason, h *Host) {
 	if o.hosts == nil {
-		o.hosts = map[why][]string{}
+		o.hosts = map[obstacleReason][]string{}
 	}
 	o.hosts[because] = append(o.hosts[because], h.shownName())
 	o.total++
@@ -56,13 +56,13 @@ func (o *Obstacles) Text(thing, where string) string {
 	if o.total == 0 {
 		return "there are no " + thing + "s" + where
 	}
-	reasons := slices.SortedFunc(maps.Keys(o.hosts), func(a, b why) int {
+	reasons := slices.SortedFunc(maps.Keys(o.hosts), func(a, b obstacleReason) int {
 		return cmp.Or(len(o.hosts[b])-len(o.hosts[a]), strings.Compare(string(a), string(b)))
 	})
 	parts := make([]string, 0, len(reasons))
 	for _, because := range reasons {
 		hosts := slices.Sorted(slices.Values(o.hosts[because]))
-		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(hosts), because, names.Few(hosts)))
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(hosts), because, names.ListText(hosts)))
 	}
-	return "none of " + names.Counted(o.total, thing) + where + " fits: " + strings.Join(parts, ", ")
+	return "none of " + names.CountText(o.total, thing) + where + " fits: " + strings.Join(parts, ", ")
 }

@@ -37,8 +37,8 @@ const (
 	ReasonEtcdQuorum         = "EtcdQuorum"
 )
 
-// Held is what a Machine that is being deleted waits for.
-type Held struct {
+// DeletionBlock is what a Machine that is being deleted waits for.
+type DeletionBlock struct {
 	// Release says that it waits for nothing: its hook is removed.
 	Release bool
 	// Reason and Message say what it waits for otherwise.
@@ -51,41 +51,42 @@ type Held struct {
 	NodeName, NodeID string
 }
 
-// Hold says what a Machine that is being deleted waits for.
-func Hold(q *Question, m *Machine) Held {
+// CheckDeletion says what a Machine that is being deleted waits for.
+func CheckDeletion(q *Question, m *Machine) DeletionBlock {
 	others := slices.ContainsFunc(q.Machines, func(other Machine) bool { return other.Name != m.Name })
 	switch {
 	case q.Gone, q.Phase == Before, q.Phase == Stopped, !isHooked(m):
-		return Held{Release: true}
+		return DeletionBlock{Release: true}
 	case q.Phase == Installing:
-		return Held{Reason: ReasonInstalling, Message: q.undrained(m)}
+		return DeletionBlock{Reason: ReasonInstalling, Message: q.undrained(m)}
 	case !others:
-		return Held{Release: true}
+		return DeletionBlock{Release: true}
 	}
 	var member *model.EtcdMember
 	if q.unknown() == "" {
 		if member = q.member(m); member != nil {
 			if why := q.loses(m); why != "" {
-				return Held{Reason: ReasonEtcdQuorum, Message: why, Member: member.ID}
+				return DeletionBlock{Reason: ReasonEtcdQuorum, Message: why, Member: member.ID}
 			}
 		}
 	}
 	if why := q.undrained(m); why != "" || !isDrained(m) {
-		return Held{Reason: ReasonWaitingForDrain, Message: cmp.Or(why, "waiting for Cluster API to drain the node")}
+		return DeletionBlock{Reason: ReasonWaitingForDrain, Message: cmp.Or(why, "waiting for Cluster API to drain the node")}
 	}
 	if why := q.unreachable(); why != "" {
-		return Held{Reason: ReasonClusterUnreachable,
+		return DeletionBlock{Reason: ReasonClusterUnreachable,
 			Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
-		return Held{Release: true} // a cluster with an etcd that is not managed
+		return DeletionBlock{Release: true} // a cluster with an etcd that is not managed
 	}
 	if why := q.unknown(); why != "" {
-		return Held{Reason: ReasonEtcdUnknown, Message: why + ": kubectl get etcd cluster -o yaml"}
+		return DeletionBlock{Reason: ReasonEtcdUnknown, Message: why + ": kubectl get etcd cluster -o yaml"}
 	}
 	// Only now may others take the machine away: what etcd can do without is known.
 	if hooks := otherHooks(m); len(hooks) > 0 {
-		held := Held{Reason: ReasonWaitingForHooks, Message: "waiting for the hooks of others, which need the node: " + names.Few(hooks)}
+		held := DeletionBlock{Reason: ReasonWaitingForHooks, Message: "waiting for the hooks of others, which need the node: " +
+			names.ListText(hooks)}
 		if member != nil {
 			held.Member = member.ID
 		}
@@ -100,43 +101,44 @@ func Hold(q *Question, m *Machine) Held {
 }
 
 // withoutMember is what a Machine without a known member of etcd waits for.
-func (q *Question) withoutMember(m *Machine) Held {
+func (q *Question) withoutMember(m *Machine) DeletionBlock {
 	orphans := q.orphans()
 	if m.Status.NodeRef.Name == "" || q.node(m) != nil || len(addresses(m)) > 0 || m.Annotations[MemberAnnotation] != "" || len(orphans) == 0 {
-		return Held{Release: true}
+		return DeletionBlock{Release: true}
 	}
 	var texts []string
 	for _, o := range orphans {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
-	return Held{Reason: ReasonEtcdUnknown,
-		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.Few(texts))}
+	return DeletionBlock{Reason: ReasonEtcdUnknown,
+		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.ListText(texts))}
 }
 
 // withMember is what a Machine waits for while its member of etcd is there.
-func (q *Question) withMember(m *Machine, member *model.EtcdMember) Held {
+func (q *Question) withMember(m *Machine, member *model.EtcdMember) DeletionBlock {
 	ahead := q.ahead(m)
 	if q.goesOff(ahead, m, member) {
-		return Held{Release: true}
+		return DeletionBlock{Release: true}
 	}
 	byOperator, node := q.operatorTakes(ahead, m, member), q.node(m)
 	switch {
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
-		return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
+		return DeletionBlock{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
 			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
 	case node != nil && node.Deleting:
-		return Held{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
-			names.Few(node.Finalizers))}
+		return DeletionBlock{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
+			names.ListText(node.Finalizers))}
 	case node != nil && node.Ready:
-		return Held{
+		return DeletionBlock{
 			Reason:     ReasonWaitingForNode,
 			Message:    fmt.Sprintf("the node %s is deleted: as long as it is there, the etcd operator would make it a member again", node.Name),
 			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
 		}
 	}
-	return Held{Reason: ReasonRemovalRequired, Message: fmt.Sprintf("waiting for a person to remove the member %s of %s (%s) from etcd: %s",
-		member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
+	return DeletionBlock{Reason: ReasonRemovalRequired,
+		Message: fmt.Sprintf("waiting for a person to remove the member %s of %s (%s) from etcd: %s",
+			member.ID, nodeName(m), member.Address, quorum.Remove(q.Spoke, nodeName(m), member.ID))}
 }
 
 // goesOff reports whether a Machine is released while its member is there, so that its machine may be off before the

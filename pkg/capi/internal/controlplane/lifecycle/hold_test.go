@@ -133,7 +133,7 @@ func TestHold(t *testing.T) {
 			if of.change != nil {
 				of.change(p)
 			}
-			h := Hold(&p.Question, p.machine(0))
+			h := CheckDeletion(&p.Question, p.machine(0))
 			if h.Release != of.release || h.Reason != of.reason || !strings.Contains(h.Message, of.message) || h.NodeName != of.node || h.DeleteNode != (of.node != "") {
 				t.Errorf("got %+v", h)
 			}
@@ -161,7 +161,7 @@ func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	}
 	reasons := func(p *plane, first, second string) {
 		t.Helper()
-		one, two := Hold(&p.Question, p.machine(1)), Hold(&p.Question, p.machine(0))
+		one, two := CheckDeletion(&p.Question, p.machine(1)), CheckDeletion(&p.Question, p.machine(0))
 		if one.Reason != first || two.Reason != second || second == ReasonEtcdQuorum && first != second && !strings.Contains(two.Message, "without m-0 (after m-1)") {
 			t.Errorf("of %d: %+v; %+v", len(p.Spoke.Etcd.Members), one, two)
 		}
@@ -174,13 +174,13 @@ func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	reasons(p, ReasonRemovalRequired, ReasonEtcdQuorum)
 	p.loseMember(1)
 	p.loseMachine(1)
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another one has to join first") {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another one has to join first") {
 		t.Errorf("got %+v", h)
 	}
 	p.addMachine(3)
 	p.addNode(3)
 	p.addMember(3)
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonWaitingForHooks {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonWaitingForHooks {
 		t.Errorf("got %+v", h)
 	}
 	reasons(deleted(4), ReasonWaitingForDrain, ReasonWaitingForHooks)
@@ -274,7 +274,7 @@ func TestHoldsSeveral(t *testing.T) {
 				of.change(p)
 			}
 			for at, i := range of.deleted {
-				h := Hold(&p.Question, p.machine(i))
+				h := CheckDeletion(&p.Question, p.machine(i))
 				is := h.Reason
 				if h.Release {
 					is = released
@@ -294,7 +294,7 @@ func TestAnotherOneJoinsWhileOneCannotLeave(t *testing.T) {
 	p.wants(3)
 	p.isDeleting(0, true)
 	p.node(0).Cordoned = true
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum {
 		t.Errorf("it is held by %+v", h)
 	}
 	p.decides(t, "Make", Scale)
@@ -305,7 +305,7 @@ func TestDrainedByCondition(t *testing.T) {
 	p := installed(3)
 	m := p.isDeleting(0, false)
 	conditions.Set(m.Machine, metav1.Condition{Type: clusterv1.MachineDeletingCondition, Status: metav1.ConditionTrue, Reason: clusterv1.MachineDeletingWaitingForPreTerminateHookReason})
-	if h := Hold(&p.Question, m); h.Reason == ReasonWaitingForDrain {
+	if h := CheckDeletion(&p.Question, m); h.Reason == ReasonWaitingForDrain {
 		t.Errorf("got %+v", h)
 	}
 }

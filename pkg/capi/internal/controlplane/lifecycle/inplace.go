@@ -39,7 +39,7 @@ const defaultNodeDeletion = 10
 // labels are those that every Machine of the control plane has, and version is the one of Kubernetes that its
 // node runs, "" where that is not known. The Machine remembers what it has from the template: it is to be
 // written last.
-func (m *Made) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, labels map[string]string, version string) {
+func (m *MachineObjects) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, labels map[string]string, version string) {
 	template := &spec.MachineTemplate.ObjectMeta
 	before := Applied{}
 	if json.Unmarshal([]byte(m.Machine.Annotations[AppliedAnnotation]), &before) != nil {
@@ -75,7 +75,7 @@ func (m *Made) Apply(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, lab
 }
 
 // remember records on the Machine what it has from the template, and that it has the hooks.
-func (m *Made) remember(applied string) {
+func (m *MachineObjects) remember(applied string) {
 	annotations := maps.Clone(m.Machine.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -91,11 +91,11 @@ func (m *Made) remember(applied string) {
 
 // ApplyToDeleting brings into a Machine that is being deleted what it has still to do with: for how long its
 // node is drained.
-func (m *Made) ApplyToDeleting(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec) {
+func (m *MachineObjects) ApplyToDeleting(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec) {
 	m.deletion(spec.MachineTemplate.Spec.Deletion)
 }
 
-func (m *Made) settings(from *controlplanev1.OpenshiftAssistedControlPlaneMachineSettings) {
+func (m *MachineObjects) settings(from *controlplanev1.OpenshiftAssistedControlPlaneMachineSettings) {
 	to := &m.Machine.Spec
 	set(&to.ReadinessGates, from.ReadinessGates)
 	set(&to.Taints, from.Taints)
@@ -103,7 +103,7 @@ func (m *Made) settings(from *controlplanev1.OpenshiftAssistedControlPlaneMachin
 	m.deletion(from.Deletion)
 }
 
-func (m *Made) deletion(deletion controlplanev1.MachineDeletionSpec) {
+func (m *MachineObjects) deletion(deletion controlplanev1.MachineDeletionSpec) {
 	to := &m.Machine.Spec
 	if deletion.NodeDeletionTimeoutSeconds == nil {
 		deletion.NodeDeletionTimeoutSeconds = ptr.To[int32](defaultNodeDeletion)

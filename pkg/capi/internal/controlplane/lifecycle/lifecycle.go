@@ -161,7 +161,7 @@ func (q *Question) leaving() []string {
 
 // isStuck reports whether a Machine is being deleted that etcd cannot do without.
 func (q *Question) isStuck(m *Machine) bool {
-	return !m.DeletionTimestamp.IsZero() && isHooked(m) && Hold(q, m).Reason == ReasonEtcdQuorum
+	return !m.DeletionTimestamp.IsZero() && isHooked(m) && CheckDeletion(q, m).Reason == ReasonEtcdQuorum
 }
 
 func (q *Question) anyStuck() bool { return len(q.which(q.isStuck)) > 0 }

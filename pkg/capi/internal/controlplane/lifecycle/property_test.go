@@ -114,7 +114,7 @@ func (w *world) leave() bool {
 			moved = true
 			continue
 		}
-		switch h := Hold(&w.Question, m); {
+		switch h := CheckDeletion(&w.Question, m); {
 		case h.Release:
 			delete(m.Annotations, HookAnnotation)
 			w.off[number(m.Name)] = true

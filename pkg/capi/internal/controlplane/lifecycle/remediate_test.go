@@ -253,19 +253,19 @@ func TestDiesWhileAnotherOneLeaves(t *testing.T) {
 	p.isDeleting(0, true)
 	p.isUnhealthy(1)
 	p.dies(1)
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || h.DeleteNode {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || h.DeleteNode {
 		t.Errorf("the one that leaves is %+v", h)
 	}
 	p.decides(t, "Delete m-1", Remediate)
 	p.isDeleting(1, true)
-	if h := Hold(&p.Question, p.machine(1)); h.Reason != ReasonRemovalRequired {
+	if h := CheckDeletion(&p.Question, p.machine(1)); h.Reason != ReasonRemovalRequired {
 		t.Errorf("the dead one is %+v", h)
 	}
 	p.decides(t, "", "")
 	p.loseMember(1)
 	p.loseNode(1)
 	p.loseMachine(1)
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum {
 		t.Errorf("the one that leaves would leave one alone: %+v", h)
 	}
 	p.Question.Replacing = []Remediation{{Machine: "m-1"}}
@@ -273,7 +273,7 @@ func TestDiesWhileAnotherOneLeaves(t *testing.T) {
 	p.addMachine(3)
 	p.addNode(3)
 	p.addMember(3)
-	if h := Hold(&p.Question, p.machine(0)); h.Reason != ReasonWaitingForNode || !h.DeleteNode {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonWaitingForNode || !h.DeleteNode {
 		t.Errorf("the one that leaves is still held: %+v", h)
 	}
 }

@@ -129,7 +129,7 @@ func (d *decider) isBusy() bool {
 		d.block(why)
 	}
 	if leaving := d.leaving(); len(leaving) > 0 {
-		d.block("waiting for " + names.Few(leaving) + " to be deleted")
+		d.block("waiting for " + names.ListText(leaving) + " to be deleted")
 	}
 	return len(d.Blocked) > 0
 }

@@ -16,8 +16,8 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// Made is what a Machine consists of. Its config and its infrastructure object may be missing.
-type Made struct {
+// MachineObjects is what a Machine consists of. Its config and its infrastructure object may be missing.
+type MachineObjects struct {
 	Machine        *clusterv1.Machine
 	Config         *bootstrapv1.OpenshiftAssistedConfig
 	Infrastructure *unstructured.Unstructured
@@ -25,13 +25,13 @@ type Made struct {
 
 // IsRotated reports whether the infrastructure object was made of another template than the control plane names. It is
 // false if the object does not record its template.
-func (m *Made) IsRotated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec) bool {
+func (m *MachineObjects) IsRotated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec) bool {
 	kind, name := m.clonedFrom()
 	ref := spec.MachineTemplate.Spec.InfrastructureRef
 	return kind != "" && name != "" && (name != ref.Name || kind != ref.GroupKind().String())
 }
 
-func (m *Made) clonedFrom() (kind, name string) {
+func (m *MachineObjects) clonedFrom() (kind, name string) {
 	if m.Infrastructure == nil {
 		return "", ""
 	}
@@ -40,12 +40,12 @@ func (m *Made) clonedFrom() (kind, name string) {
 }
 
 // ClonedFrom is the name of the template that the infrastructure object was made of.
-func (m *Made) ClonedFrom() string { _, name := m.clonedFrom(); return name }
+func (m *MachineObjects) ClonedFrom() string { _, name := m.clonedFrom(); return name }
 
 // Outdated are the fields in which a Machine is not what its control plane says, and that only another Machine can
 // follow. The version is not among them: OpenShift is upgraded where it runs. was and is are the template that it was
 // made of and the one that is named now, nil where they are not there: they show what of the template differs.
-func (m *Made) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, domains []clusterv1.FailureDomain, was,
+func (m *MachineObjects) Outdated(spec *controlplanev1.OpenshiftAssistedControlPlaneSpec, domains []clusterv1.FailureDomain, was,
 	is *unstructured.Unstructured) []string {
 	var fields []string
 	if m.IsRotated(spec) {

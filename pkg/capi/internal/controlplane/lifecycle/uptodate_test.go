@@ -25,14 +25,14 @@ func template(name, url string) *unstructured.Unstructured {
 }
 
 // made is a Machine as its control plane says.
-func made() (*controlplanev1.OpenshiftAssistedControlPlaneSpec, *Made) {
+func made() (*controlplanev1.OpenshiftAssistedControlPlaneSpec, *MachineObjects) {
 	spec := &controlplanev1.OpenshiftAssistedControlPlaneSpec{
 		OpenshiftAssistedConfigSpec: bootstrapv1.OpenshiftAssistedConfigSpec{
 			SSHAuthorizedKey: "key", NodeLabels: map[string]string{"rack": "a"}, Proxy: &bootstrapv1.Proxy{HTTPProxy: "http://proxy"},
 		},
 	}
 	spec.MachineTemplate.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{APIGroup: "infrastructure.cluster.x-k8s.io", Kind: "Metal3MachineTemplate", Name: "first"}
-	m := &Made{
+	m := &MachineObjects{
 		Machine:        &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m-0", CreationTimestamp: metav1.Time{Time: born()}}},
 		Config:         &bootstrapv1.OpenshiftAssistedConfig{Spec: *spec.OpenshiftAssistedConfigSpec.DeepCopy()},
 		Infrastructure: &unstructured.Unstructured{Object: map[string]any{}},
@@ -48,53 +48,57 @@ func TestOutdated(t *testing.T) {
 	domains := []clusterv1.FailureDomain{{Name: "a"}, {Name: "b"}}
 	for _, of := range []struct {
 		name   string
-		change func(*controlplanev1.OpenshiftAssistedControlPlaneSpec, *Made)
+		change func(*controlplanev1.OpenshiftAssistedControlPlaneSpec, *MachineObjects)
 		want   []string
 	}{
-		{"nothing has changed", func(*controlplanev1.OpenshiftAssistedControlPlaneSpec, *Made) {}, nil},
+		{"nothing has changed", func(*controlplanev1.OpenshiftAssistedControlPlaneSpec, *MachineObjects) {}, nil},
 		{
-			"another template", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+			"another template", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 				s.MachineTemplate.Spec.InfrastructureRef.Name = "second"
 			},
 			[]string{"spec.machineTemplate.spec.infrastructureRef: Metal3MachineTemplate first, Metal3MachineTemplate second required (differs in spec.template.spec.image)"},
 		},
 		{
-			"another infrastructure", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+			"another infrastructure", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 				s.MachineTemplate.Spec.InfrastructureRef.Kind = "AgentMachineTemplate"
 			},
 			[]string{"spec.machineTemplate.spec.infrastructureRef: Metal3MachineTemplate first, AgentMachineTemplate first required (differs in spec.template.spec.image)"},
 		},
-		{"nobody knows of which template", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) {
+		{"nobody knows of which template", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 			m.Infrastructure.SetAnnotations(nil)
 		}, nil},
-		{"its infrastructure object is not there", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) {
+		{"its infrastructure object is not there", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 			s.MachineTemplate.Spec.InfrastructureRef.Name, m.Infrastructure = "second", nil
 		}, nil},
 		{
-			"its config", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+			"its config", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 				s.OpenshiftAssistedConfigSpec.Proxy, s.OpenshiftAssistedConfigSpec.KeepDisks = nil, []string{"/dev/sda"}
 			},
 			[]string{"spec.openshiftAssistedConfigSpec.keepDisks", "spec.openshiftAssistedConfigSpec.proxy"},
 		},
-		{"an empty list is none", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+		{"an empty list is none", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 			s.OpenshiftAssistedConfigSpec.KeepDisks = []string{}
 		}, nil},
-		{"what the node follows", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+		{"what the node follows", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 			s.OpenshiftAssistedConfigSpec.NodeLabels, s.OpenshiftAssistedConfigSpec.AllowedAddresses = nil, []string{"192.0.2.1"}
 			s.OpenshiftAssistedConfigSpec.Taints = []bootstrapv1.Taint{{Key: "a"}}
 		}, nil},
-		{"its config is not there", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) {
+		{"its config is not there", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 			s.OpenshiftAssistedConfigSpec.Proxy, m.Config = nil, nil
 		}, nil},
-		{"its failure domain", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) { m.Machine.Spec.FailureDomain = "a" }, nil},
+		{"its failure domain", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
+			m.Machine.Spec.FailureDomain = "a"
+		}, nil},
 		{
-			"no failure domain any more", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) { m.Machine.Spec.FailureDomain = "c" },
+			"no failure domain any more", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
+				m.Machine.Spec.FailureDomain = "c"
+			},
 			[]string{"spec.failureDomain: c is no failure domain of the control plane any more"},
 		},
-		{"another version", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *Made) {
+		{"another version", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 			s.Version, s.DistributionVersion, m.Machine.Spec.Version = "v1.34.1", "4.21.1", "v1.33.4"
 		}, nil},
-		{"labels, taints and time-outs", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *Made) {
+		{"labels, taints and time-outs", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, _ *MachineObjects) {
 			s.MachineTemplate.ObjectMeta.Labels = map[string]string{"a": "b"}
 			s.MachineTemplate.Spec.Taints = []clusterv1.MachineTaint{{Key: "a"}}
 			s.MachineTemplate.Spec.Deletion.NodeDrainTimeoutSeconds, s.MachineTemplate.Spec.MinReadySeconds = ptr.To[int32](1), ptr.To[int32](2)
@@ -196,7 +200,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func asText(t *testing.T, m *Made) string {
+func asText(t *testing.T, m *MachineObjects) string {
 	t.Helper()
 	text, err := json.Marshal([]any{m.Machine, m.Config, m.Infrastructure})
 	if err != nil {

@@ -34,7 +34,7 @@ func ReadNodes(s *fields.Reader, in *input.Input, cluster string) {
 		}
 	}
 	if arch := n.Get("cpuArchitecture"); arch != nil {
-		word := setting.Word[spec.Arch](r.Text(arch))
+		word := setting.CanonicalWord[spec.Arch](r.Text(arch))
 		for i := range r.Cluster.Spec.Hosts {
 			r.Host(i).Arch = word
 			r.From(fields.HostField(i, "arch"), arch)

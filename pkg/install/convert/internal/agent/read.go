@@ -183,8 +183,8 @@ func (r *reader) pools(n *input.Node) {
 	var arches []string
 	for _, p := range pools {
 		r.pool(p)
-		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(setting.Word[spec.Arch](arch.Peek()))) {
-			arches = append(arches, string(setting.Word[spec.Arch](arch.Peek())))
+		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(setting.CanonicalWord[spec.Arch](arch.Peek()))) {
+			arches = append(arches, string(setting.CanonicalWord[spec.Arch](arch.Peek())))
 		}
 	}
 	r.poolArches(pools, len(arches) > 1)
@@ -225,9 +225,9 @@ func (r *reader) poolArches(pools []fields.Pool, several bool) {
 		r.From(field, n)
 		if several {
 			*to = spec.Multi
-			r.ArchByRole = append(r.ArchByRole, fields.RoleArch{Role: p.Role, Arch: setting.Word[spec.Arch](n.Text)})
+			r.ArchByRole = append(r.ArchByRole, fields.RoleArch{Role: p.Role, Arch: setting.CanonicalWord[spec.Arch](n.Text)})
 		} else {
-			*to = setting.Word[spec.Arch](n.Text)
+			*to = setting.CanonicalWord[spec.Arch](n.Text)
 		}
 	}
 }

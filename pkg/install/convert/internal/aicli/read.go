@@ -247,7 +247,7 @@ func (r *reader) encryption(n *input.Node) {
 		if on := r.Text(whole.Get("enable_on")); on != "" {
 			d.On = setting.RolesOf(on)
 		}
-		d.Mode = setting.Word[spec.EncryptionMode](r.Text(whole.Get("mode")))
+		d.Mode = setting.CanonicalWord[spec.EncryptionMode](r.Text(whole.Get("mode")))
 		r.Tang(r.Embed(whole.Get("tang_servers")))
 		if d.Mode == "" && d.On[0] == spec.NoRoles {
 			r.Cluster.Spec.DiskEncryption = nil

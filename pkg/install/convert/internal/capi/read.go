@@ -207,7 +207,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *input.Node) {
 	}
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
-		switch own := setting.Word[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
+		switch own := setting.CanonicalWord[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
 		case "", own:
 			c.Spec.OpenShift.Arch = own
 		default:

@@ -196,11 +196,11 @@ func (r *reader) node(h *ztp.Objects, n *input.Node) {
 	r.Fields(n, fields.ClusterInstanceNode, i)
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
-	if arch := n.Get("cpuArchitecture"); arch != nil && setting.Word[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
+	if arch := n.Get("cpuArchitecture"); arch != nil && setting.CanonicalWord[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
 		r.Set(fields.HostField(i, "arch"), arch)
-		to.Arch = setting.Word[spec.Arch](string(to.Arch))
+		to.Arch = setting.CanonicalWord[spec.Arch](string(to.Arch))
 	}
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), nodeTemplates)

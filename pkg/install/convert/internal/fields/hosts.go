@@ -146,7 +146,7 @@ func (r *Reader) NameHost(i int) {
 
 // Role carries the role of a host over.
 func (r *Reader) Role(i int, n *input.Node) {
-	input.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.Word[spec.Role](n.Peek()))
+	input.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.CanonicalWord[spec.Role](n.Peek()))
 }
 
 // MAC carries over the address by which a host is recognised.
@@ -159,7 +159,7 @@ func (r *Reader) MAC(i int, n *input.Node) {
 
 // Arch carries the architecture of the cluster over.
 func (r *Reader) Arch(n *input.Node) {
-	input.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.Word[spec.Arch](n.Peek()))
+	input.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.CanonicalWord[spec.Arch](n.Peek()))
 }
 
 // Network carries the static network of a host over: nmstate, and the interfaces

@@ -277,7 +277,7 @@ func (r *Reader) KernelArguments(n *input.Node) {
 
 // ImageType carries over whether images are full or minimal.
 func (r *Reader) ImageType(n *input.Node) {
-	input.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.Word[spec.ImageType](n.Peek()))
+	input.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.CanonicalWord[spec.ImageType](n.Peek()))
 }
 
 // NetworkDelay carries over how long machines wait for their networks, in seconds.

@@ -58,7 +58,7 @@ func (r *Hub) infraEnv(h *Objects, n *input.Node) {
 		model.SettingAgentLabels: nil, model.SettingIronic: nil, model.SettingIPXE: nil, model.SettingOSVersion: nil,
 		model.SettingArch: func(n *input.Node) {
 			if n != nil {
-				env.Arch = setting.Word[spec.Arch](r.Text(n))
+				env.Arch = setting.CanonicalWord[spec.Arch](r.Text(n))
 				r.envArch(env.Arch, n)
 			}
 		},

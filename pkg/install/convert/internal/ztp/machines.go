@@ -28,8 +28,9 @@ func (r *Hub) hubMachine(h *Objects, n *input.Node) {
 	r.bootedEnv(i, n.Get("metadata", "labels", hubapi.LabelAgentInfraEnv))
 	r.machineNotes(h, i, n)
 	arch := s.Get("architecture")
-	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi || r.Cluster.Spec.OpenShift.Arch == setting.Word[spec.Arch](arch.Peek())) {
-		r.hostArch(i, setting.Word[spec.Arch](r.Text(arch)))
+	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi ||
+		r.Cluster.Spec.OpenShift.Arch == setting.CanonicalWord[spec.Arch](arch.Peek())) {
+		r.hostArch(i, setting.CanonicalWord[spec.Arch](r.Text(arch)))
 	}
 	notes := n.Get("metadata", "annotations")
 	r.Metal3(i, s.Get("bootMode"), s.Get("automatedCleaningMode"), notes.Get(hubapi.AnnotationBMHInspect), notes)

@@ -192,7 +192,7 @@ func readInventory(text, hostID string) model.Inventory {
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
 		BMC: serviceplane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count),
-		Arch: string(setting.Word[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
+		Arch: string(setting.CanonicalWord[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
 		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) model.Interface {
 			return model.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,

@@ -194,7 +194,8 @@ func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 		return spec.DiskEncryption{}, false
 	}
 	tang, _ := inText[[]spec.TangServer](e.TangServers)
-	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.Word[spec.EncryptionMode](value(e.Mode)), Tang: tang},
+	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.CanonicalWord[spec.EncryptionMode](value(e.Mode)),
+			Tang: tang},
 		true
 }
 

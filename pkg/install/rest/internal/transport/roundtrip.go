@@ -113,7 +113,7 @@ func (e *exchanger) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Header.Set("User-Agent", e.agent)
 	}
 	began := e.clock.Now()
-	done := clock.Working(e.clock) // a request is one moment of a fast clock
+	done := clock.Freeze(e.clock) // a request is one moment of a fast clock
 	resp, err := e.next.RoundTrip(out)
 	done()
 	if err == nil {
@@ -148,7 +148,7 @@ func (e *exchanger) report(req *http.Request, resp *http.Response, err error, tr
 // hiding takes out of texts what a request was authorised by, which some servers
 // repeat: with its scheme, and without.
 func hiding(authorisation string) func(string) string {
-	return redact.These(authorisation, authorisation[strings.LastIndex(authorisation, " ")+1:])
+	return redact.NewReplacer(authorisation, authorisation[strings.LastIndex(authorisation, " ")+1:])
 }
 
 // check lets a success pass and makes an error of everything else. hide takes out of

@@ -68,7 +68,8 @@ func (e Exchanger) source(address, secret string, form func() url.Values, next s
 	own := *e.Client
 	own.CheckRedirect = toSameOrigin
 	e.Client = &own
-	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, hide: redact.These(secret), next: next, slot: make(chan struct{}, 1)}
+	return &exchanged{Exchanger: e, url: tokenURL(address), form: form, hide: redact.NewReplacer(secret), next: next,
+		slot: make(chan struct{}, 1)}
 }
 
 // tokenURL is where tokens are exchanged, for the address that the user gave:
