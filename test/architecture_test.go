@@ -72,7 +72,7 @@ func walls() []wall {
 			name: "a group of commands knows no other group", tests: true,
 			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli", "internal/cli/manual/...", "test/..."},
 			except: []string{
-				"internal/cli/app", "internal/cli/document", "internal/cli/image", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
+				"internal/cli/app", "internal/cli/output", "internal/cli/liveimage", "internal/cli/manual", "internal/cli/printer", "internal/cli/progress", "internal/cli/runlog", "internal/cli/streams",
 			},
 			breach: [2]string{"internal/cli/iso", "internal/cli/simulator"},
 		},
@@ -94,14 +94,14 @@ func walls() []wall {
 		{
 			name:    "only what reads releases speaks to registries",
 			imports: []string{"github.com/google/go-containerregistry/..."}, onlyIn: []string{"internal/shared/release"},
-			breach: [2]string{"internal/inmedia", "github.com/google/go-containerregistry/pkg/v1/remote"},
+			breach: [2]string{"internal/agentmedia", "github.com/google/go-containerregistry/pkg/v1/remote"},
 		},
 		{
 			name:    "client-go stays with what speaks to a cluster",
 			imports: []string{"k8s.io/client-go/..."},
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/apiobject", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
-				"internal/kubetest/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workload",
+				"internal/kubetest/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workloadclient",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -118,7 +118,7 @@ func walls() []wall {
 			imports: []string{"k8s.io/api/...", "k8s.io/apimachinery/..."},
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/shared/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...",
-				"internal/shared/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/inmedia/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workload",
+				"internal/shared/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/agentmedia/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workloadclient",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},
@@ -151,24 +151,24 @@ func walls() []wall {
 		},
 		{
 			name:    "objects are read and written, and sent by nobody here",
-			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node", "net/http/...", "k8s.io/client-go/..."},
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/bmc/...", "pkg/install/node", "net/http/...", "k8s.io/client-go/..."},
 			never:   []string{"pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "pkg/install/rest/internal/objects", "internal/shared/hubapi/...", "internal/shared/hubobjects"},
 			breach:  [2]string{"internal/shared/hubobjects", "pkg/install/hub"},
 		},
 		{
 			name: "requests are sent by what knows no object", tests: true,
-			imports: []string{"pkg/install/rest", "pkg/install/rest/internal/objects", "internal/shared/setting", "github.com/openshift/assisted-service/models"},
+			imports: []string{"pkg/install/rest", "pkg/install/rest/internal/objects", "internal/shared/clustersettings", "github.com/openshift/assisted-service/models"},
 			never:   []string{"pkg/install/rest/internal/transport"},
 			breach:  [2]string{"pkg/install/rest/internal/transport", "pkg/install/rest/internal/objects"},
 		},
 		{
 			name:    "the vocabulary of installs is a leaf",
 			imports: []string{"pkg/...", "internal/...", "test/...", "net/http/..."}, never: []string{"pkg/install/model"}, except: []string{"pkg/install/model", "pkg/install/spec"},
-			breach: [2]string{"pkg/install/model", "internal/shared/names"},
+			breach: [2]string{"pkg/install/model", "internal/shared/listtext"},
 		},
 		{
 			name:    "planes and the command line ask the library for decisions",
-			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodes"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide", "pkg/install/internal/decidetest"},
+			imports: []string{"pkg/install/internal/decide", "pkg/install/internal/infraenv", "pkg/install/internal/nodeplan"}, onlyIn: []string{"pkg/install", "pkg/install/internal/decide", "pkg/install/internal/decidetest"},
 			breach: [2]string{"pkg/install/hub", "pkg/install/internal/decide"},
 		},
 		{
@@ -179,7 +179,7 @@ func walls() []wall {
 		{
 			name: "the client of a hub's API server decides nothing",
 			imports: []string{
-				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/shared/setting", "internal/shared/catalogue",
+				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/internal/...", "internal/shared/clustersettings", "internal/shared/explain",
 			},
 			never:  []string{"pkg/install/hub/internal/kube"},
 			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
@@ -196,7 +196,7 @@ func walls() []wall {
 		},
 		{
 			name:    "deleting a cluster's objects knows no cluster.yaml",
-			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/shared/hubobjects", "internal/shared/setting"},
+			imports: []string{"pkg/install/hub", "pkg/install/render/...", "pkg/install/convert/...", "pkg/install/spec/...", "internal/shared/hubobjects", "internal/shared/clustersettings"},
 			never:   []string{"pkg/install/hub/internal/teardown"},
 			breach:  [2]string{"pkg/install/hub/internal/teardown", "pkg/install/hub"},
 		},
@@ -237,7 +237,7 @@ func walls() []wall {
 			name:    "only what boots machines, the controllers and the command line know media",
 			imports: []string{"pkg/iso/..."},
 			onlyIn: []string{
-				"pkg/iso/...", "pkg/install/machine/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/...", "internal/simulator/live",
+				"pkg/iso/...", "pkg/install/bmc/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/...", "internal/simulator/live",
 			},
 			breach: [2]string{"pkg/install", "pkg/iso"},
 		},
@@ -266,7 +266,7 @@ func walls() []wall {
 		},
 		{
 			name:    "the simulator does not know who speaks to it",
-			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/machine/...", "pkg/install/node/..."},
+			imports: []string{"pkg/install/rest/...", "pkg/install/hub/...", "pkg/install/bmc/...", "pkg/install/node/..."},
 			never:   []string{"internal/simulator/..."},
 			breach:  [2]string{"internal/simulator/host", "pkg/install/rest"},
 		},
@@ -331,8 +331,8 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
-		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodes", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/shared/catalogue", module + "/pkg/install/internal/diagnose",
-		module + "/pkg/install/model", module + "/internal/shared/diskhints", module + "/internal/shared/setting", module + "/internal/shared/statuses", module + "/pkg/install/internal/certificates", module + "/pkg/install/internal/ignitionsize", module + "/internal/shared/bytesize", module + "/internal/shared/names",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodeplan", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/shared/explain", module + "/pkg/install/internal/diagnose",
+		module + "/pkg/install/model", module + "/internal/shared/diskhints", module + "/internal/shared/clustersettings", module + "/internal/shared/statuses", module + "/pkg/install/internal/pemcerts", module + "/pkg/install/internal/ignitionsize", module + "/internal/shared/bytesize", module + "/internal/shared/listtext",
 		module + "/internal/shared/quorum",
 		module + "/internal/shared/clock", module + "/internal/shared/redact", module + "/internal/shared/spelling", module + "/internal/shared/yamltree", module + "/internal/shared/installcfg",
 	}
@@ -474,7 +474,7 @@ func TestDecisionsAreDivided(t *testing.T) {
 	const most = 50
 	methods := map[string]int{}
 	for _, s := range sources(t) {
-		if s.test || s.pkg != "pkg/install/internal/decide" && s.pkg != "pkg/install/internal/nodes" {
+		if s.test || s.pkg != "pkg/install/internal/decide" && s.pkg != "pkg/install/internal/nodeplan" {
 			continue
 		}
 		for _, d := range s.file.Decls {

@@ -112,7 +112,7 @@ func TestUnclearIsSeen(t *testing.T) {
 	}
 	for path, want := range map[string]bool{
 		"docs/hub.md": true, "internal/simulator/EVIDENCE.md": true, "examples/sno/cluster.yaml": true, "docs/hub-role.yaml": true,
-		"internal/shared/catalogue/paths.yaml": true, "internal/cli/app/help.txtar": true, "docs/plan.schema.json": true,
+		"internal/shared/explain/paths.yaml": true, "internal/cli/app/help.txtar": true, "docs/plan.schema.json": true,
 		"CHANGELOG.md": false, "test/words_test.go": false, "examples/shared/pull-secret.json": false,
 	} {
 		if isPage(path) != want {

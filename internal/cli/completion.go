@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/file"
+	"github.com/oaictl/oaictl/internal/cli/offline"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/host"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -115,9 +115,9 @@ func flagCompletions(a *app.App) map[string]cobra.CompletionFunc {
 		"adopt":     flagValue(a, foreignClusters),
 		"context":   contextNames(a),
 		"namespace": inAnyNamespace(a),
-		"from":      formatOrFile(file.FormatsRead()),
-		"kind":      words(file.DocumentKinds()...),
-		"to":        formatOrFile(file.FormatsWritten()),
+		"from":      formatOrFile(offline.FormatsRead()),
+		"kind":      words(offline.DocumentKinds()...),
+		"to":        formatOrFile(offline.FormatsWritten()),
 		"report":    cobra.FixedCompletions([]string{"json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 }
@@ -167,7 +167,7 @@ type naming func(context.Context, *install.Client) []candidate
 
 func clusterNames(ctx context.Context, service *install.Client) []candidate {
 	clusters, _ := service.ListClusters(ctx)
-	return document.Each(clusters, func(c model.Cluster) candidate {
+	return output.Each(clusters, func(c model.Cluster) candidate {
 		return candidate{name: c.Name, id: c.ID, note: string(c.State)}
 	})
 }
@@ -225,7 +225,7 @@ func foreignClusters(ctx context.Context, service *install.Client) []candidate {
 
 func infraEnvNames(ctx context.Context, service *install.Client) []candidate {
 	infraEnvs, _ := service.ListInfraEnvs(ctx, "")
-	return document.Each(infraEnvs, func(e model.InfraEnv) candidate {
+	return output.Each(infraEnvs, func(e model.InfraEnv) candidate {
 		return candidate{name: e.Name, id: e.ID, note: "image " + string(e.Image.State)}
 	})
 }
@@ -247,7 +247,7 @@ func hostNames(ctx context.Context, service *install.Client) []candidate {
 
 func machineNames(ctx context.Context, service *install.Client) []candidate {
 	all, _ := app.Machines(ctx, service)
-	return document.Each(all, func(m machines.Machine) candidate {
+	return output.Each(all, func(m machinecause.Machine) candidate {
 		return candidate{name: m.Name, id: m.ID(), note: m.Phase}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -113,7 +113,7 @@ func TestCompletion(t *testing.T) {
 				words[last] = ""
 			}
 			service := lab()
-			service.machines = []machines.Machine{machineOf("w-1", nil)}
+			service.machines = []machinecause.Machine{machineOf("w-1", nil)}
 			offers, directive := completed(t, service, words...)
 			if diff := cmp.Diff(tt.want, offers); diff != "" || directive != tt.directive {
 				t.Errorf("directive %s\n%s", directive, diff)

@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -47,7 +47,7 @@ func exampleService() *fake {
 	pooled := service.hosts[0]
 	pooled.ID, pooled.Hostname, pooled.InfraEnvID = "h20", "spare", "e2"
 	service.hosts = append(service.hosts, pooled)
-	service.machines = []machines.Machine{machineOf("lab-workers-7xk2p", nil)}
+	service.machines = []machinecause.Machine{machineOf("lab-workers-7xk2p", nil)}
 	service.infraEnvs = append(service.infraEnvs, model.InfraEnv{ID: id, Name: "another"})
 	return service
 }

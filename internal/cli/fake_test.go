@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -25,7 +25,7 @@ type fake struct {
 	clusters  []model.Cluster
 	infraEnvs []model.InfraEnv
 	hosts     []model.Host
-	machines  []machines.Machine
+	machines  []machinecause.Machine
 	events    []install.ServiceEvent
 	// looks are what Observe returns, one after the other; the last one stays.
 	looks []*model.Observed
@@ -96,7 +96,7 @@ func (f *fake) Logs(_ context.Context, cluster, host string, out io.Writer) erro
 	return err
 }
 
-func (f *fake) Machines(context.Context) ([]machines.Machine, error) { return f.machines, nil }
+func (f *fake) Machines(context.Context) ([]machinecause.Machine, error) { return f.machines, nil }
 
 func (f *fake) ListClusters(context.Context) ([]model.Cluster, error) { return f.clusters, nil }
 

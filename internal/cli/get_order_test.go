@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
 // TestHostsAreInOrder of their names, in any order of the service, cluster by cluster.
 func TestHostsAreInOrder(t *testing.T) {
-	items := []document.Host{
+	items := []output.Host{
 		{ID: "5", Name: "a", ClusterID: "two"}, {ID: "3", Name: "cp-1", ClusterID: "one"}, {ID: "2", Name: "cp-0", ClusterID: "one"},
 		{ID: "1", Name: "cp-0", ClusterID: "one"}, {ID: "4", Name: "worker-0", ClusterID: "one"},
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -63,7 +63,7 @@ func hostileLab(service *fake) {
 			h.Validations[j].Message = hostile
 		}
 	}
-	service.machines = []machines.Machine{machineOf("m", &service.hosts[0])}
+	service.machines = []machinecause.Machine{machineOf("m", &service.hosts[0])}
 	for i := range service.events {
 		service.events[i].Message = hostile
 	}

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -253,13 +253,13 @@ func (p *printedOnce) Write(data []byte) (int, error) {
 }
 
 // serving runs `iso serve` until stop, which returns how it ended.
-func serving(t *testing.T, service live, arguments ...string) (items []document.Media, stop func() outcome) {
+func serving(t *testing.T, service live, arguments ...string) (items []output.Media, stop func() outcome) {
 	t.Helper()
 	return servingAt(t, clock.Real(), io.Discard, service, arguments...)
 }
 
 // servingAt is serving with a clock, and a reader of what is reported.
-func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, arguments ...string) (items []document.Media, stop func() outcome) {
+func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, arguments ...string) (items []output.Media, stop func() outcome) {
 	t.Helper()
 	out := &printedOnce{full: make(chan string, 1)}
 	var problems bytes.Buffer
@@ -270,7 +270,7 @@ func servingAt(t *testing.T, at clock.Clock, along io.Writer, service live, argu
 	go func() { ended <- execute(ctx, a) }()
 	select {
 	case text := <-out.full:
-		var list document.Items[document.Media]
+		var list output.Items[output.Media]
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // machineOf is a Machine of a pool in namespace default, whose AgentMachine says what keeps it; host is the one that is
 // reserved for it, nil for none.
-func machineOf(name string, host *model.Host) machines.Machine {
+func machineOf(name string, host *model.Host) machinecause.Machine {
 	if host != nil {
 		return machineWith(name, host, [3]string{"AgentValidated", "ValidationsFailing", host.Validations[1].Message})
 	}
@@ -23,12 +23,12 @@ func machineOf(name string, host *model.Host) machines.Machine {
 }
 
 // poolMachineThat is one without a host, with what its AgentMachine says of that.
-func poolMachineThat(name, message string) machines.Machine {
+func poolMachineThat(name, message string) machinecause.Machine {
 	return machineWith(name, nil, [3]string{"AgentReserved", "NoSuitableAgents", message})
 }
 
 // machineWith has one condition of its AgentMachine that is False: type, reason and message.
-func machineWith(name string, host *model.Host, says [3]string) machines.Machine {
+func machineWith(name string, host *model.Host, says [3]string) machinecause.Machine {
 	object := func(kind string, conditions ...any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"kind": kind, "metadata": map[string]any{"name": name, "namespace": "default"},
@@ -40,11 +40,11 @@ func machineWith(name string, host *model.Host, says [3]string) machines.Machine
 		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message}
 	}
 	agentMachine := object("AgentMachine", condition(says[0], "False", says[1], says[2]))
-	var hosts []machines.Host
+	var hosts []machinecause.Host
 	if host != nil {
-		hosts = []machines.Host{{Host: *host, Namespace: "default", AgentMachine: "default/" + name}}
+		hosts = []machinecause.Host{{Host: *host, Namespace: "default", AgentMachine: "default/" + name}}
 	}
-	return machines.Of(object("Machine", condition("Ready", "False", "NotReady", "")), func(_ string, ref machines.Ref) (*unstructured.Unstructured, bool) {
+	return machinecause.Of(object("Machine", condition("Ready", "False", "NotReady", "")), func(_ string, ref machinecause.Ref) (*unstructured.Unstructured, bool) {
 		return agentMachine, ref.Kind == "AgentMachine"
 	}, hosts)
 }
@@ -53,7 +53,7 @@ func TestWhyMachine(t *testing.T) {
 	service := lab()
 	other := machineOf("twice", nil)
 	other.Namespace = "other"
-	service.machines = []machines.Machine{machineOf("w-1", nil), machineOf("w-2", &service.hosts[0]), machineOf("twice", nil), other}
+	service.machines = []machinecause.Machine{machineOf("w-1", nil), machineOf("w-2", &service.hosts[0]), machineOf("twice", nil), other}
 	for line, want := range map[string]struct {
 		code        int
 		out, errors string
@@ -96,19 +96,19 @@ No host has come for it.
 // of its own.
 func TestWhyMachineSaysThingsOnce(t *testing.T) {
 	service := lab()
-	service.machines = []machines.Machine{machineOf("w-2", &service.hosts[0])}
+	service.machines = []machinecause.Machine{machineOf("w-2", &service.hosts[0])}
 	alone := run(t, service, "", "why", "machine", "w-2", "-o", "name")
 	var why struct{ Blockers []struct{ Message string } }
 	if err := json.Unmarshal([]byte(run(t, service, "", "why", "machine", "w-2", "-o", "json").out), &why); err != nil || len(why.Blockers) == 0 {
 		t.Fatalf("%+v, %v", why, err)
 	}
 	said := [3]string{"InstanceReady", "ChassisOpen", why.Blockers[0].Message + ": see to it"}
-	service.machines = []machines.Machine{machineWith("w-2", &service.hosts[0], said)}
+	service.machines = []machinecause.Machine{machineWith("w-2", &service.hosts[0], said)}
 	if got := run(t, service, "", "why", "machine", "w-2", "-o", "name"); got.out != alone.out {
 		t.Errorf("%s, not %s", got.out, alone.out)
 	}
 	said[2] = "the chassis is open"
-	service.machines = []machines.Machine{machineWith("w-2", &service.hosts[0], said)}
+	service.machines = []machinecause.Machine{machineWith("w-2", &service.hosts[0], said)}
 	if got := run(t, service, "", "why", "machine", "w-2", "-o", "name"); got.out != "ChassisOpen\n"+alone.out {
 		t.Errorf("%s, not %s with one more", got.out, alone.out)
 	}
@@ -117,12 +117,12 @@ func TestWhyMachineSaysThingsOnce(t *testing.T) {
 // TestLongWaitIsShownOnce: of Machines that wait for the same thing the first says it, where it is long.
 func TestLongWaitIsShownOnce(t *testing.T) {
 	service := lab()
-	service.machines = []machines.Machine{machineOf("w-1", nil), machineOf("w-2", nil)}
+	service.machines = []machinecause.Machine{machineOf("w-1", nil), machineOf("w-2", nil)}
 	if got := run(t, service, "", "get", "machines"); strings.Count(got.out, "2 Agents: 2 with too little memory") != 2 {
 		t.Errorf("short: %s", got.out)
 	}
 	const long = "2 Agents: 2 with too little memory: each needs 16 GiB, and has 8 GiB"
-	service.machines = []machines.Machine{poolMachineThat("w-1", long), poolMachineThat("w-2", long), poolMachineThat("w-3", "no Agents")}
+	service.machines = []machinecause.Machine{poolMachineThat("w-1", long), poolMachineThat("w-2", long), poolMachineThat("w-3", "no Agents")}
 	got := run(t, service, "", "get", "machines")
 	if strings.Count(got.out, "16 GiB") != 1 || strings.Count(got.out, "the same as w-1") != 1 || !strings.Contains(got.out, "no Agents") {
 		t.Errorf("long: %s", got.out)

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -153,7 +153,7 @@ func TestRemoveNode(t *testing.T) {
 	if got := s.run(t, "", "remove-node cp-1 --dry-run"+to); !strings.Contains(got.out, "In the way:\n  ! without cp-1 etcd would have 2 members") {
 		t.Errorf("dry run: %s", got.out)
 	}
-	var plan document.Plan
+	var plan output.Plan
 	if got := s.run(t, "", "remove-node w-1 --dry-run -o json"+to); json.Unmarshal([]byte(got.out), &plan) != nil || plan.Actions[0].Kind != model.CordonNode || plan.Then[len(plan.Then)-1].Kind != model.RemoveHost {
 		t.Errorf("as JSON: %s", got.out)
 	}

@@ -18,17 +18,17 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/agent"
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/change"
 	"github.com/oaictl/oaictl/internal/cli/create"
 	"github.com/oaictl/oaictl/internal/cli/download"
-	"github.com/oaictl/oaictl/internal/cli/file"
 	"github.com/oaictl/oaictl/internal/cli/get"
 	"github.com/oaictl/oaictl/internal/cli/iso"
 	"github.com/oaictl/oaictl/internal/cli/kubeconfig"
 	"github.com/oaictl/oaictl/internal/cli/media"
 	"github.com/oaictl/oaictl/internal/cli/nodes"
+	"github.com/oaictl/oaictl/internal/cli/offline"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/streams"
+	"github.com/oaictl/oaictl/internal/cli/undo"
 	"github.com/oaictl/oaictl/internal/cli/upgrade"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -109,11 +109,12 @@ func commands(a *app.App) []commandGroup {
 			create.NewPlan(a), create.NewWait(a)}},
 		{"Look:", []*cobra.Command{create.NewWhy(a), get.NewGet(a), get.NewDescribe(a), download.NewLogs(a), download.NewDownload(a),
 			kubeconfig.NewCommand(a)}},
-		{"Change:", []*cobra.Command{change.NewCancel(a), change.NewReset(a), change.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a),
+		{"Change:", []*cobra.Command{undo.NewCancel(a), undo.NewReset(a), undo.NewDelete(a), nodes.NewRemove(a), create.NewReplaceNode(a),
 			upgrading}},
 		{"Cluster API:", []*cobra.Command{controllerCommand(a)}},
 		{"Without a service:", []*cobra.Command{
-			file.NewInit(a), file.NewValidate(a), file.NewRender(a), file.NewConvert(a), file.NewSchema(a), file.NewExplain(a), images,
+			offline.NewInit(a), offline.NewValidate(a), offline.NewRender(a), offline.NewConvert(a), offline.NewSchema(a), offline.NewExplain(a),
+			images,
 			simulatorCommand(a), versionCommand(a), completionCommand(a),
 		}},
 	}

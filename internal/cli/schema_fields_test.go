@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -14,15 +14,15 @@ import (
 // in both directions: a field that no test happens to print is described, too.
 func TestSchemasNameEveryField(t *testing.T) {
 	plan := readRule(t, "plan")
-	describes(t, "plan", plan, plan.Defs, reflect.TypeFor[document.Plan]())
+	describes(t, "plan", plan, plan.Defs, reflect.TypeFor[output.Plan]())
 	why := readRule(t, "why")
-	describes(t, "why", why, why.Defs, reflect.TypeFor[document.Why]())
+	describes(t, "why", why, why.Defs, reflect.TypeFor[output.Why]())
 }
 
 // TestPlanIsPrintedWhole: nothing of a plan is known to the library alone, except for when a loop ends with it, for the
 // checks that hold nothing up, which why has, and for the questions, which are among the requests.
 func TestPlanIsPrintedWhole(t *testing.T) {
-	printed := reflect.TypeFor[document.Plan]()
+	printed := reflect.TypeFor[output.Plan]()
 	for field := range reflect.TypeFor[model.Plan]().Fields() {
 		if !field.IsExported() || slices.Contains([]string{"Fault", "Deadline", "Checks", "Questions"}, field.Name) {
 			continue

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -147,7 +147,7 @@ func TestSchemasDescribeTheOutput(t *testing.T) {
 	outputs["why of a file"] = run(t, lab(), "", "why", "-f", "cluster.yaml", "-o", "json").out
 	outputs["why of a host"] = run(t, lab(), "", "why", "host", "node-1", "-o", "json").out
 	machine := lab()
-	machine.machines = []machines.Machine{machineOf("node-0", &machine.hosts[0])}
+	machine.machines = []machinecause.Machine{machineOf("node-0", &machine.hosts[0])}
 	outputs["why of a machine"] = run(t, machine, "", "why", "machine", "node-0", "-o", "json").out
 	trouble := lab()
 	trouble.looks = looksOf(model.ClusterInstalling, model.ClusterFailed)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/streams"
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -41,7 +41,7 @@ func crowded() *fake {
 	for i := range service.events {
 		service.events[i].Message = "Host control-plane-0: updated status from installing to installing-in-progress (Waiting for control plane)"
 	}
-	service.machines = []machines.Machine{{
+	service.machines = []machinecause.Machine{{
 		Namespace: "clusters", Name: "datacenter-7-control-plane-x7k2p", Cluster: "clusters/datacenter-7", Phase: "Provisioning", Host: &service.hosts[0],
 	}}
 	return service
@@ -68,7 +68,7 @@ func TestTablesFitAScreen(t *testing.T) {
 	if len(lines) < 8 {
 		t.Fatalf("only %q", lines)
 	}
-	for _, kind := range catalogue.Kinds() {
+	for _, kind := range explain.Kinds() {
 		lines = append(lines, "explain "+string(kind))
 	}
 	for _, line := range lines {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -70,7 +70,7 @@ func TestUpgradeOfAHostileCluster(t *testing.T) {
 				t.Errorf("%s prints %q", line, bad)
 			}
 		}
-		if strings.Contains(line, "-o json ") && json.Unmarshal([]byte(got.out), new(document.Upgrade)) != nil {
+		if strings.Contains(line, "-o json ") && json.Unmarshal([]byte(got.out), new(output.Upgrade)) != nil {
 			t.Errorf("%s prints %s", line, got.out)
 		}
 	}

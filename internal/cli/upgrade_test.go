@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 )
 
@@ -59,7 +59,7 @@ func TestUpgradeCluster(t *testing.T) {
 	say("lab", 0, "Version:  4.20.4\n", "Channel:  stable-4.20\n", "Available updates:\n  4.20.6\n  4.20.5\n", "not recommended for this cluster:\n"+
 		"  4.20.7  DiskTrouble: It may break (https://example.com/trouble)\n", "In the way:\n  ! MachineConfigPool worker is paused",
 		"Next: oaictl upgrade cluster lab --to 4.20.6 --cluster-kubeconfig "+s.kubeconfig)
-	var u document.Upgrade
+	var u output.Upgrade
 	if got := say("lab -o json", 0); json.Unmarshal([]byte(got.out), &u) != nil || u.Version != "4.20.4" || len(u.Updates) != 3 || u.Updates[0].Recommended {
 		t.Errorf("as JSON it is %s", got.out)
 	}

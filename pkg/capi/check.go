@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/conflicts"
+	"github.com/oaictl/oaictl/pkg/capi/internal/competitors"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // Obstacle is something that must not be there beside the providers, and what to do about it.
-type Obstacle = conflicts.Found
+type Obstacle = competitors.Found
 
 // Report is what a look at a management cluster has found.
 type Report struct {
@@ -77,7 +77,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 	if err != nil {
 		return nil, unreachable(connection, err)
 	}
-	search := conflicts.Search{
+	search := competitors.Search{
 		Client: reader, Now: clock.Real().Now(), Infrastructure: slices.Contains(options.Providers, Infrastructure),
 		Assisted: slices.Contains(options.Providers, Bootstrap) || slices.Contains(options.Providers, ControlPlane),
 	}
@@ -91,7 +91,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 			return nil, err
 		}
 		for _, kind := range kinds {
-			search.Kinds = append(search.Kinds, conflicts.Kind(kind))
+			search.Kinds = append(search.Kinds, competitors.Kind(kind))
 		}
 	}
 	needed := slices.Clone(coreKinds)
@@ -99,7 +99,7 @@ func Check(ctx context.Context, connection *rest.Config, options Options) (*Repo
 		needed = append(needed, hubKinds...)
 	}
 	for _, name := range needed {
-		search.Kinds = append(search.Kinds, conflicts.Kind{Definition: name})
+		search.Kinds = append(search.Kinds, competitors.Kind{Definition: name})
 	}
 	result, err := search.Find(ctx)
 	if err != nil {

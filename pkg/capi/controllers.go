@@ -26,7 +26,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -76,7 +76,7 @@ func (c *controllerManager) controller(name string, of client.Object) *builder.B
 
 // events records the events of a controller.
 func (c *controllerManager) events(controller string) events.EventRecorder {
-	return messages.Recorder{EventRecorder: c.GetEventRecorder(controller)}
+	return rewording.Recorder{EventRecorder: c.GetEventRecorder(controller)}
 }
 
 func (c *controllerManager) controlPlane() *controlplane.Reconciler {

@@ -32,17 +32,17 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/release"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
+	"github.com/oaictl/oaictl/pkg/capi/internal/imageproxy"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplaceupdate"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/media"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	providerhooks "github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
@@ -134,7 +134,7 @@ type controllerManager struct {
 	installations *clusterloop.Set
 	wakes         *wakes
 	workloads     *controlplane.Workloads
-	media         *media.Server // nil where machines read the service's own
+	media         *imageproxy.Server // nil where machines read the service's own
 	releases      *releases
 	urls          *http.Client // reads what a hub's objects name by URL
 }
@@ -227,7 +227,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
-	connector := workload.Connector{Allow: options.AllowEndpoints}
+	connector := workloadclient.Connector{Allow: options.AllowEndpoints}
 	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(),
 		workloads: &controlplane.Workloads{Connector: connector}}
 	c.source = &clusterspec.Source{
@@ -238,7 +238,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	if options.Service != nil {
-		c.source.Keys = &ownership.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
+		c.source.Keys = &recordmark.Keys{Cached: m.GetClient(), Live: m.GetAPIReader()}
 	}
 	c.releases = &releases{live: m.GetAPIReader(), clock: options.Clock, read: options.Release, connector: connector}
 	c.source.Release = func(ctx context.Context, of *clusterspec.Cluster, wanted *spec.Cluster) (string, error) {
@@ -253,7 +253,7 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		Forget: c.forget, Log: options.Log.WithName("installation"),
 	})
 	if options.MediaURL != "" {
-		c.media = &media.Server{
+		c.media = &imageproxy.Server{
 			URL: strings.TrimSuffix(options.MediaURL, "/"), Address: options.MediaAddress, Configs: m.GetClient(), Installations: c.installations,
 			Clock: options.Clock, Log: options.Log.WithName("media"),
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/release"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
@@ -39,7 +39,7 @@ type releases struct {
 	// read reads a release image.
 	read func(ctx context.Context, image string, o release.Options) (release.Info, error)
 	// connector makes the connections to registries, which users of a namespace name.
-	connector workload.Connector
+	connector workloadclient.Connector
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]found // by the digest of a namespace and an image

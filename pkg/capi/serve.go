@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/pkg/capi/internal/certificates"
 	"github.com/oaictl/oaictl/pkg/capi/internal/metricsauth"
+	"github.com/oaictl/oaictl/pkg/capi/internal/webhookcerts"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -145,7 +145,7 @@ func awaitAlone(ctx context.Context, connection *rest.Config, options Options, p
 
 // complete says how metrics and webhooks are served, and makes the certificate of the webhooks where no other component
 // does.
-func (s Serving) complete(ctx context.Context, connection *rest.Config, options *Options) (*certificates.Keeper, error) {
+func (s Serving) complete(ctx context.Context, connection *rest.Config, options *Options) (*webhookcerts.Keeper, error) {
 	var tlsOptions []func(*tls.Config)
 	if s.TLS != nil {
 		tlsOptions = append(tlsOptions, s.TLS)
@@ -157,7 +157,7 @@ func (s Serving) complete(ctx context.Context, connection *rest.Config, options 
 	if s.WebhookPort == 0 {
 		return nil, nil
 	}
-	var keeper *certificates.Keeper
+	var keeper *webhookcerts.Keeper
 	if s.WebhookSelfManaged {
 		var err error
 		if keeper, err = s.keeper(connection, options); err != nil {
@@ -173,7 +173,7 @@ func (s Serving) complete(ctx context.Context, connection *rest.Config, options 
 }
 
 // keeper keeps the certificate of the webhooks of the providers, in the Secret of the first of them.
-func (s Serving) keeper(connection *rest.Config, options *Options) (*certificates.Keeper, error) {
+func (s Serving) keeper(connection *rest.Config, options *Options) (*webhookcerts.Keeper, error) {
 	scheme, err := Scheme()
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (s Serving) keeper(connection *rest.Config, options *Options) (*certificate
 	if err != nil {
 		return nil, err
 	}
-	keeper := &certificates.Keeper{
+	keeper := &webhookcerts.Keeper{
 		Client: writer, Namespace: s.Namespace, Secret: first.Secret(), Labels: map[string]string{components.LabelKey: first.Label()},
 		Clock: clock.Real(), Log: options.Log.WithName("certificates"), // the API server judges them by its own clock
 	}
@@ -201,14 +201,14 @@ func (s Serving) keeper(connection *rest.Config, options *Options) (*certificate
 			return nil, err
 		}
 		for _, kind := range kinds {
-			keeper.Callers = append(keeper.Callers, certificates.Caller{Kind: "CustomResourceDefinition", Name: kind.Definition})
+			keeper.Callers = append(keeper.Callers, webhookcerts.Caller{Kind: "CustomResourceDefinition", Name: kind.Definition})
 		}
 		webhooks, err := p.WebhookNames()
 		if err != nil {
 			return nil, err
 		}
 		for kind, name := range webhooks {
-			keeper.Callers = append(keeper.Callers, certificates.Caller{Kind: kind, Name: name})
+			keeper.Callers = append(keeper.Callers, webhookcerts.Caller{Kind: kind, Name: name})
 		}
 	}
 	return keeper, nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -154,7 +154,7 @@ func (client *Client) RemoveInfraEnv(ctx context.Context, env model.InfraEnv, op
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "delete InfraEnv", On: env.Name, Status: statusBadRequest, Permanent: true,
-		Err:  fmt.Errorf("it still has %s: %s", names.CountText(len(hosts), "host"), strings.Join(shown, ", ")),
+		Err:  fmt.Errorf("it still has %s: %s", listtext.CountText(len(hosts), "host"), strings.Join(shown, ", ")),
 		Next: model.Advice(strings.Join(commands, "; ")),
 	}
 }

@@ -17,7 +17,7 @@
 //     [github.com/oaictl/oaictl/pkg/install/rest] speaks to an
 //     assisted-service; a small one of your own will do for tests.
 //   - [Machines], where there is one, is the plane of management controllers: the package
-//     [github.com/oaictl/oaictl/pkg/install/machine] boots the discovery image through them. Without it a person or
+//     [github.com/oaictl/oaictl/pkg/install/bmc] boots the discovery image through them. Without it a person or
 //     another tool boots the machines.
 //   - [Client] drives the loop: [Client.Plan] looks once and decides, [Client.Run] goes on until the cluster is
 //     installed, has failed or needs a person, [Client.Detach] does what needs no waiting, [Client.Wait] only looks, and

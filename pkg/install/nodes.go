@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -45,7 +45,7 @@ func (client *Client) observeNodes(ctx context.Context, desired *model.Desired, 
 // explainNodes looks at the installed cluster if hosts have been added to it. If the cluster cannot be read, that is a
 // warning, and blocks no host.
 func (client *Client) explainNodes(ctx context.Context, desired *model.Desired, observed *model.Observed) ([]model.Warning, error) {
-	if client.nodes == nil || !nodes.AnyNew(observed) {
+	if client.nodes == nil || !nodeplan.AnyNew(observed) {
 		return nil, nil
 	}
 	before := desired.Options.AddNodes

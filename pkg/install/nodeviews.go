@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -119,7 +119,7 @@ func (v *nodeViews) strangers(waiting []string) []NodeView {
 			row := NodeView{Name: verdict.Node, Requests: []model.RequestVerdict{verdict}, Trouble: true, Stranger: true,
 				Stuck: "no host has this name"}
 			if len(waiting) > 0 {
-				row.Stuck += ", and " + names.ListText(waiting) + " is still waited for: a hostname that changed with the reboot?"
+				row.Stuck += ", and " + listtext.ListText(waiting) + " is still waited for: a hostname that changed with the reboot?"
 			}
 			rows = append(rows, row)
 		}

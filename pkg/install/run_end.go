@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -209,7 +209,7 @@ func (r *run) stillThere(plan model.Plan) {
 			for _, w := range plan.Waits {
 				waits = append(waits, w.For)
 			}
-			return "waiting for " + names.ListText(waits)
+			return "waiting for " + listtext.ListText(waits)
 		}
 		return plan.Message
 	})

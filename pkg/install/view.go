@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -192,7 +192,7 @@ func remaining(h *model.Host, now time.Time) time.Duration {
 }
 
 func usual(stage string) time.Duration {
-	entry, _ := catalogue.Stage(stage)
+	entry, _ := explain.Stage(stage)
 	return entry.Usual
 }
 

@@ -27,7 +27,7 @@ import (
 	"unicode"
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
-	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embedarea"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -56,7 +56,7 @@ type Base struct {
 	kargs    *kargs.Area // nil where the image has no areas for kernel arguments
 	info     Info
 	close    func() error
-	packer   embed.Packer
+	packer   embedarea.Packer
 	checker  ignition.Checker
 
 	contents func() (contents, error)       // what the Ignition area holds, read once

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embedarea"
 	"github.com/oaictl/oaictl/pkg/iso/internal/kargs"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
@@ -103,7 +103,7 @@ func (b *Base) Customize(c Customization) (image *overlay.Image, result Result, 
 // held is what the base carries, as far as it is to be kept.
 func (b *Base) held(existing Existing) (contents, error) {
 	if existing == Replace {
-		return contents{compression: embed.None}, nil
+		return contents{compression: embedarea.None}, nil
 	}
 	held, err := b.contents()
 	if err != nil {
@@ -113,19 +113,19 @@ func (b *Base) held(existing Existing) (contents, error) {
 		return contents{}, fmt.Errorf("%w: %s holds %s", ErrCustomized, b.area.position(), held.names())
 	}
 	if held.compression == "" {
-		held.compression = embed.None
+		held.compression = embedarea.None
 	}
 	return held, nil
 }
 
-func (b *Base) members(held contents, c Customization, result *Result) ([]embed.Member, error) {
+func (b *Base) members(held contents, c Customization, result *Result) ([]embedarea.Member, error) {
 	config, err := b.config(held, c, result)
 	if err != nil {
 		return nil, err
 	}
-	added := make([]embed.Member, 0, len(c.Keyfiles)+1)
+	added := make([]embedarea.Member, 0, len(c.Keyfiles)+1)
 	if config != nil {
-		added = append(added, embed.Member{Name: configMember, Mode: 0o600, Data: config})
+		added = append(added, embedarea.Member{Name: configMember, Mode: 0o600, Data: config})
 	}
 	if takes, _ := b.info.Features["live-initrd-network"].(bool); !takes && len(c.Keyfiles) > 0 {
 		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network",
@@ -138,21 +138,21 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embed.
 		}
 		added = append(added, m)
 	}
-	members := slices.DeleteFunc(slices.Clone(held.members), func(old embed.Member) bool {
-		return slices.ContainsFunc(added, func(m embed.Member) bool { return m.Name == old.Name })
+	members := slices.DeleteFunc(slices.Clone(held.members), func(old embedarea.Member) bool {
+		return slices.ContainsFunc(added, func(m embedarea.Member) bool { return m.Name == old.Name })
 	})
 	return append(members, added...), nil
 }
 
 // keyfileMember checks a profile. NetworkManager refuses one that others than root may read.
-func keyfileMember(k Keyfile) (embed.Member, error) {
+func keyfileMember(k Keyfile) (embedarea.Member, error) {
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") || strings.HasPrefix(k.Name, ".") {
-		return embed.Member{}, fmt.Errorf("network profile %q: its name must be a file's, without a directory", k.Name)
+		return embedarea.Member{}, fmt.Errorf("network profile %q: its name must be a file's, without a directory", k.Name)
 	}
 	if err := nmstate.CheckKeyfile(k.Name, k.Content); err != nil {
-		return embed.Member{}, err
+		return embedarea.Member{}, err
 	}
-	return embed.Member{Name: keyfileDir + k.Name, Mode: 0o600, Data: k.Content}, nil
+	return embedarea.Member{Name: keyfileDir + k.Name, Mode: 0o600, Data: k.Content}, nil
 }
 
 func (b *Base) config(held contents, c Customization, result *Result) ([]byte, error) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embedarea"
 	"github.com/oaictl/oaictl/pkg/iso/internal/iso9660"
 	"github.com/oaictl/oaictl/pkg/iso/overlay"
 )
@@ -23,7 +23,7 @@ const maxXZGain = 2
 
 // embed puts the members into the image's Ignition area, which is moved to the end of the image and
 // made larger where they do not fit.
-func (b *Base) embed(image *overlay.Image, members []embed.Member, noGrow bool, result *Result) error {
+func (b *Base) embed(image *overlay.Image, members []embedarea.Member, noGrow bool, result *Result) error {
 	archive, compression, err := b.pack(members, noGrow)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (b *Base) embed(image *overlay.Image, members []embed.Member, noGrow bool, 
 }
 
 // pack makes the archive: with xz where only that fits, and else with gzip, for an area to grow.
-func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compression string, err error) {
+func (b *Base) pack(members []embedarea.Member, noGrow bool) (archive []byte, compression string, err error) {
 	archive, compression, err = b.packer.Pack(members, 0)
 	if err != nil {
 		return nil, "", fmt.Errorf("packing the archive: %w", err)
@@ -51,7 +51,7 @@ func (b *Base) pack(members []embed.Member, noGrow bool) (archive []byte, compre
 	}
 	if need <= maxXZGain*room {
 		tight, with, err := b.packer.Pack(members, room)
-		var tooLarge *embed.TooLarge
+		var tooLarge *embedarea.TooLarge
 		switch {
 		case err == nil:
 			return tight, with, nil
@@ -142,7 +142,7 @@ func (e *TooLargeError) Error() string {
 		e.Need, e.Need-e.Have, e.Why, strings.Join(named, ", "))
 }
 
-func (b *Base) tooLarge(need int64, noGrow bool, members []embed.Member) *TooLargeError {
+func (b *Base) tooLarge(need int64, noGrow bool, members []embedarea.Member) *TooLargeError {
 	why := "that area can not be made larger in this image"
 	switch {
 	case b.info.Arch == zseries:

@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
-	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embedarea"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
 
@@ -27,7 +27,7 @@ func (b *Base) Inspect(ctx context.Context) (*Report, error) {
 		VolumeID: b.info.VolumeID, Size: b.info.Size, Arch: b.info.Arch, OS: b.info.OS, Version: b.info.Version,
 		Features: b.info.Features, Boot: b.info.Boot,
 		Network: []NetworkFile{}, Secrets: []Secret{},
-		Ignition: IgnitionReport{AreaBytes: b.area.length, Compression: embed.None, Members: []Member{}},
+		Ignition: IgnitionReport{AreaBytes: b.area.length, Compression: embedarea.None, Members: []Member{}},
 	}}
 	i.area()
 	i.kargs()
@@ -70,7 +70,7 @@ func (i *inspection) area() {
 	}
 }
 
-func (i *inspection) file(in string, m embed.Member) {
+func (i *inspection) file(in string, m embedarea.Member) {
 	if m.Name == configMember {
 		i.config(in, m.Data)
 		return
@@ -118,7 +118,7 @@ func (i *inspection) ramdisk(ctx context.Context, name string) {
 		return
 	}
 	found := Ramdisk{Path: name, Members: []Member{}}
-	seen, err := embed.Walk(archive, archive.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embedarea.Walk(archive, archive.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (i *inspection) member(in *Ramdisk, h cpio.Header, content io.Reader) error
 	}
 	name := strings.TrimLeft(strings.TrimPrefix(h.Name, "./"), "/")
 	in.Members = append(in.Members, memberOf(name, h.Size, h.Mode))
-	i.file(in.Path, embed.Member{Name: name, Mode: h.Mode, Data: data})
+	i.file(in.Path, embedarea.Member{Name: name, Mode: h.Mode, Data: data})
 	return nil
 }
 
@@ -252,13 +252,13 @@ type Secret struct {
 type Keyfile = nmstate.Keyfile
 
 type contents struct {
-	members     []embed.Member
+	members     []embedarea.Member
 	compression string
 	used        int64 // bytes of the area up to the last that is not zero
 }
 
 func (c contents) config() []byte {
-	i := slices.IndexFunc(c.members, func(m embed.Member) bool { return m.Name == configMember })
+	i := slices.IndexFunc(c.members, func(m embedarea.Member) bool { return m.Name == configMember })
 	if i < 0 {
 		return nil
 	}
@@ -289,7 +289,7 @@ func (b *Base) readContents() (contents, error) {
 	held := contents{used: int64(used)}
 	var err error
 	// An uncompressed archive is padded with zeros that belong to it.
-	held.members, held.compression, err = embed.Unpack(data[:min(used+512, len(data))])
+	held.members, held.compression, err = embedarea.Unpack(data[:min(used+512, len(data))])
 	if err != nil {
 		err = fmt.Errorf("%s: %w", b.area.position(), err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/pkg/iso/ignition"
 	"github.com/oaictl/oaictl/pkg/iso/internal/cpio"
-	"github.com/oaictl/oaictl/pkg/iso/internal/embed"
+	"github.com/oaictl/oaictl/pkg/iso/internal/embedarea"
 	"github.com/oaictl/oaictl/pkg/iso/internal/miniso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -181,13 +181,13 @@ type initrd struct {
 
 // readInitrd goes through all archives of the initrd. If added is not nil, it is called for every file that a tool put
 // there.
-func (b *Base) readInitrd(ctx context.Context, added embed.Visit) (initrd, error) {
+func (b *Base) readInitrd(ctx context.Context, added embedarea.Visit) (initrd, error) {
 	var found initrd
 	content, err := b.file(initrdPath)
 	if err != nil {
 		return found, err
 	}
-	seen, err := embed.Walk(content, content.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
+	seen, err := embedarea.Walk(content, content.Size(), maxInitrd, func(h cpio.Header, content io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

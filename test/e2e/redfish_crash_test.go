@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/fixture"
@@ -87,7 +87,7 @@ func clean(t *testing.T, file, bmcs string) {
 	t.Helper()
 	cluster := must.Get(spec.Load(t.Context(), file, spec.OSEnv()))(t)
 	proxy := must.Get(url.Parse(bmcs))(t)
-	plane := machine.New(machine.Config{Media: nobodys{}, Proxy: proxy})
+	plane := bmc.New(bmc.Config{Media: nobodys{}, Proxy: proxy})
 	names := []string{}
 	for _, host := range cluster.BootedByBMC() {
 		names = append(names, host.Name)

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/internal/agentmedia"
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/inmedia"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/release"
 	"github.com/oaictl/oaictl/pkg/install/rest"
@@ -41,7 +41,7 @@ type agentOptions struct {
 
 type agentStep struct {
 	use, short string
-	run        func(*inmedia.Client, context.Context) (inmedia.Result, error)
+	run        func(*agentmedia.Client, context.Context) (agentmedia.Result, error)
 }
 
 // NewCommand is `agent`.
@@ -98,7 +98,7 @@ func (o *agentOptions) command(s agentStep) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.Changed(document.Changed{Kind: result.Kind, Name: result.Name, ID: result.ID, Done: result.Done})
+			return o.Changed(output.Changed{Kind: result.Kind, Name: result.Name, ID: result.ID, Done: result.Done})
 		},
 	}
 	o.declare(command)
@@ -106,7 +106,7 @@ func (o *agentOptions) command(s agentStep) *cobra.Command {
 }
 
 func (o *agentOptions) declare(command *cobra.Command) {
-	flags, files := command.Flags(), inmedia.DefaultFiles()
+	flags, files := command.Flags(), agentmedia.DefaultFiles()
 	o.declareFailures(flags)
 	flags.StringVar(&o.ClientConfig, "client-config", files.ClientConfig,
 		"`FILE` in which the ids of cluster and InfraEnv are noted for units")
@@ -117,12 +117,12 @@ func (o *agentOptions) declare(command *cobra.Command) {
 }
 
 func (o *agentOptions) declareFailures(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Failures, "failures-file", inmedia.DefaultFiles().Failures,
+	flags.StringVar(&o.Failures, "failures-file", agentmedia.DefaultFiles().Failures,
 		"`FILE` in which the hosts are listed that cannot be configured")
 }
 
-func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
-	env, err := inmedia.ReadEnvironment(o.Env.Lookup)
+func (o *agentOptions) client(ctx context.Context) (*agentmedia.Client, error) {
+	env, err := agentmedia.ReadEnvironment(o.Env.Lookup)
 	if err != nil {
 		return nil, app.Usagef("%w", err)
 	}
@@ -138,7 +138,7 @@ func (o *agentOptions) client(ctx context.Context) (*inmedia.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &inmedia.Client{
+	client := &agentmedia.Client{
 		Service: service, Clock: o.Clock, Env: env, Release: release.Read, Timeout: o.Timeout, Poll: o.PollInterval, Say: o.Say, Warn: o.Warn,
 		RegistryCA: o.RegistryCA, NoteOptional: o.Identity.Name == app.MediaName, MACs: machineMACs,
 	}
@@ -175,9 +175,9 @@ func (o *agentOptions) service(ctx context.Context) (*rest.Plane, error) {
 			return nil
 		}
 		if token := o.Env[mediaTokenVariable]; token != "" {
-			return inmedia.RawToken(spec.NewSecret(token))
+			return agentmedia.RawToken(spec.NewSecret(token))
 		}
-		return inmedia.NoToken()
+		return agentmedia.NoToken()
 	}
 	return app.ClientConfig{Connection: to, Clock: o.Clock, Trace: o.Tracer(nil)}.Service(ctx, raw)
 }
@@ -212,20 +212,20 @@ func machineMACs() ([]string, error) {
 // agentSteps are the steps in the order in which the units run them.
 func agentSteps() []agentStep {
 	return []agentStep{
-		{"register-cluster", "Register the cluster of the medium", (*inmedia.Client).RegisterCluster},
-		{"register-infraenv", "Register the InfraEnv of the medium", (*inmedia.Client).RegisterInfraEnv},
-		{"configure-hosts", "Give hosts their roles, disks and fencing credentials", (*inmedia.Client).Configure},
-		{"import-cluster", "Import the installed cluster that nodes are added to", (*inmedia.Client).ImportCluster},
-		{"start-install", "Start the installation once all required hosts are ready", (*inmedia.Client).StartInstall},
-		{"add-node", "Install this machine into the imported cluster", (*inmedia.Client).AddNode},
+		{"register-cluster", "Register the cluster of the medium", (*agentmedia.Client).RegisterCluster},
+		{"register-infraenv", "Register the InfraEnv of the medium", (*agentmedia.Client).RegisterInfraEnv},
+		{"configure-hosts", "Give hosts their roles, disks and fencing credentials", (*agentmedia.Client).Configure},
+		{"import-cluster", "Import the installed cluster that nodes are added to", (*agentmedia.Client).ImportCluster},
+		{"start-install", "Start the installation once all required hosts are ready", (*agentmedia.Client).StartInstall},
+		{"add-node", "Install this machine into the imported cluster", (*agentmedia.Client).AddNode},
 	}
 }
 
 type mediaStatus struct {
-	Cluster  *document.Cluster  `json:"cluster,omitempty"`
-	InfraEnv *document.InfraEnv `json:"infraEnv,omitempty"`
-	Hosts    []document.Host    `json:"hosts"`
-	Failures []string           `json:"failures"` // "<host>: <text>"
+	Cluster  *output.Cluster  `json:"cluster,omitempty"`
+	InfraEnv *output.InfraEnv `json:"infraEnv,omitempty"`
+	Hosts    []output.Host    `json:"hosts"`
+	Failures []string         `json:"failures"` // "<host>: <text>"
 }
 
 func (o *agentOptions) statusCommand() *cobra.Command {
@@ -252,21 +252,21 @@ func (o *agentOptions) statusCommand() *cobra.Command {
 	return command
 }
 
-func (o *agentOptions) showStatus(s inmedia.Status) error {
-	shown := mediaStatus{Hosts: []document.Host{}, Failures: append([]string{}, s.Failures...)}
+func (o *agentOptions) showStatus(s agentmedia.Status) error {
+	shown := mediaStatus{Hosts: []output.Host{}, Failures: append([]string{}, s.Failures...)}
 	var names []string
 	if s.Cluster != nil {
-		cluster := document.OfCluster(*s.Cluster)
+		cluster := output.OfCluster(*s.Cluster)
 		shown.Cluster = &cluster
 		names = append(names, "cluster/"+cluster.Name)
 	}
 	if s.InfraEnv != nil {
-		env := document.OfInfraEnv(*s.InfraEnv)
+		env := output.OfInfraEnv(*s.InfraEnv)
 		shown.InfraEnv = &env
 		names = append(names, "infraenv/"+env.Name)
 	}
 	for _, host := range s.Hosts {
-		item := document.OfHost(host, "")
+		item := output.OfHost(host, "")
 		shown.Hosts = append(shown.Hosts, item)
 		names = append(names, "host/"+item.Name)
 	}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -142,7 +142,7 @@ func (a *App) CommandLineWithout(flag string) string {
 	words := []string{a.Identity.Name}
 	for _, arg := range a.Identity.Args {
 		if arg != flag {
-			words = append(words, names.Quoted(arg))
+			words = append(words, listtext.Quoted(arg))
 		}
 	}
 	return strings.Join(words, " ")

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/spelling"
 )
 
@@ -28,7 +28,7 @@ func UnknownSubcommand(command *cobra.Command, args []string) error {
 	if near := meant(command, args[0]); near != nil {
 		hint = didYouMean(strings.Join(append([]string{near.CommandPath()}, args[1:]...), " "))
 	} else if takesClusterName(command) && len(args) == 1 {
-		hint = didYouMean(command.CommandPath() + " cluster " + names.Quoted(args[0]))
+		hint = didYouMean(command.CommandPath() + " cluster " + listtext.Quoted(args[0]))
 	}
 	return Usagef("unknown command %q for %s%s", args[0], command.CommandPath(), hint)
 }
@@ -227,7 +227,7 @@ func NoArguments(command *cobra.Command, given []string) error {
 	}
 	hint := ""
 	if file := command.Flags().Lookup("file"); file != nil && !file.Changed && len(given) == 1 {
-		hint = didYouMean(command.CommandPath() + " -f " + names.Quoted(given[0]))
+		hint = didYouMean(command.CommandPath() + " -f " + listtext.Quoted(given[0]))
 	}
 	return Usagef("%s takes no argument, and has %s%s", VerbOf(command), quotedAll(given), hint)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -32,7 +32,7 @@ func typedConnection(command *cobra.Command) []string {
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+name+"="+flag.Value.String())
 		default:
-			words = append(words, "--"+name, names.Quoted(flag.Value.String()))
+			words = append(words, "--"+name, listtext.Quoted(flag.Value.String()))
 		}
 	}
 	return words
@@ -69,7 +69,7 @@ func (a *App) SayNext(err error) {
 // completed is a command of a piece of advice as it is to be typed here.
 func (a *App) completed(command string) string {
 	if a.Globals.file != "" {
-		command = strings.Replace(command, " -f FILE", " -f "+names.Quoted(a.Globals.file), 1)
+		command = strings.Replace(command, " -f FILE", " -f "+listtext.Quoted(a.Globals.file), 1)
 	}
 	command = a.Globals.reach.completed(command)
 	step, inMedia := strings.CutPrefix(command, "agent ")
@@ -84,7 +84,7 @@ func (a *App) completed(command string) string {
 	if inMedia || asksService(command) {
 		words = append(words, a.Globals.typed...)
 		if a.Globals.MediaURL != "" && !inMedia {
-			words = append(words, "--service-url", names.Quoted(a.Globals.MediaURL))
+			words = append(words, "--service-url", listtext.Quoted(a.Globals.MediaURL))
 		}
 	}
 	return strings.Join(append(words, command), " ")
@@ -186,16 +186,16 @@ func (r reach) completed(command string) string {
 	switch {
 	case !ofNodes || says("cluster") || strings.Contains(command, " -f "):
 	case r.cluster != "":
-		words = append(words, "--cluster", names.Quoted(r.cluster))
+		words = append(words, "--cluster", listtext.Quoted(r.cluster))
 	case r.file != "":
-		words = append(words, "-f", names.Quoted(r.file))
+		words = append(words, "-f", listtext.Quoted(r.file))
 	}
 	for _, flag := range r.flags {
 		if next.Flags().Lookup(flag.Name) == nil || flag.Name != "allow-address" && says(flag.Name) {
 			continue
 		}
 		for _, value := range valuesOf(flag) {
-			words = append(words, "--"+flag.Name, names.Quoted(value))
+			words = append(words, "--"+flag.Name, listtext.Quoted(value))
 		}
 	}
 	return strings.Join(words, " ")

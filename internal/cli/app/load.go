@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -128,7 +128,7 @@ func (a *App) look(ctx context.Context, file string, nodes bool) (*spec.Cluster,
 	if failed, is := errors.AsType[*Unconvertible](err); is {
 		return nil, &model.Fault{
 			Code: model.CodeInput, Permanent: true, Err: failed.Err,
-			Next: model.Command("convert -f", names.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
+			Next: model.Command("convert -f", listtext.Quoted(file), "-o DIR") + ", beside what is missing, and give -f DIR/cluster.yaml",
 		}
 	}
 	return cluster, err
@@ -148,14 +148,15 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &model.Fault{
 			Code: model.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: model.Command("convert -f", names.Quoted(file)) + " and see to what it names, or give --accept-loss",
+			Next: model.Command("convert -f", listtext.Quoted(file)) + " and see to what it names, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", names.CountText(len(losses), "value"), file,
-			strings.Join(document.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
+		a.Say("%s of %s left behind, as --accept-loss says: %s", listtext.CountText(len(losses), "value"), file,
+			strings.Join(output.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.reportedLosses, file): // which is read again with each look
 		a.reportedLosses = append(a.reportedLosses, file)
-		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", names.CountText(len(losses), "value"), file, names.Quoted(file))
+		a.Say("%s of %s without a place in cluster.yaml: oaictl convert -f %s", listtext.CountText(len(losses), "value"), file,
+			listtext.Quoted(file))
 	}
 	return source.Cluster, nil
 }
@@ -166,7 +167,7 @@ type lossError struct{ losses []convert.Loss }
 func (e lossError) MultiLine() {}
 
 func (e lossError) Error() string {
-	return names.CountText(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(LossText(e.losses), "\n")
+	return listtext.CountText(len(e.losses), "value") + " would be left behind:\n" + strings.TrimSuffix(LossText(e.losses), "\n")
 }
 
 // LossText is losses for a person to read.
@@ -229,7 +230,7 @@ func (a *App) read(ctx context.Context, file string, how convert.Options, nodes 
 		case format == convert.FormatCluster: // as convert writes it
 			return nil, &model.Fault{
 				Code: model.CodeInput, Op: "read", On: file, Permanent: true, Err: errors.New("is a folder with a cluster.yaml in it"),
-				Next: model.Advicef("give -f %s", names.Quoted(filepath.Join(file, "cluster.yaml"))),
+				Next: model.Advicef("give -f %s", listtext.Quoted(filepath.Join(file, "cluster.yaml"))),
 			}
 		}
 		if err != nil || format == convert.FormatCluster {

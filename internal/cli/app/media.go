@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/boot"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -74,7 +74,7 @@ func SeveralArchs(err error) error {
 }
 
 // WatchMachines serves nothing; the key in the cluster's folder identifies its own images.
-func (a *App) WatchMachines(clusterDir, proxy string) (*machine.Plane, error) {
+func (a *App) WatchMachines(clusterDir, proxy string) (*bmc.Plane, error) {
 	through, err := ProxyURL(proxy)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -144,7 +144,7 @@ func (o *Approval) Into(options *model.Options) error {
 func CheckAllowed(options *model.Options, named []string) error {
 	for _, name := range slices.Sorted(maps.Keys(options.AllowAddresses)) {
 		if !slices.Contains(named, name) {
-			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, names.ListText(named))
+			return Usagef("--allow-address %s=%s: %s is none of %s", name, options.AllowAddresses[name][0], name, listtext.ListText(named))
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -18,9 +18,9 @@ import (
 )
 
 // Changed prints what was done.
-func (a *App) Changed(done ...document.Changed) error {
-	names := document.Each(done, func(d document.Changed) string { return d.Kind + "/" + d.Name })
-	return a.Print(printer.Result{Data: document.List(done), Names: names, Text: func() string {
+func (a *App) Changed(done ...output.Changed) error {
+	names := output.Each(done, func(d output.Changed) string { return d.Kind + "/" + d.Name })
+	return a.Print(printer.Result{Data: output.List(done), Names: names, Text: func() string {
 		text := ""
 		for _, d := range done {
 			text += escape.Sprintf("%s %s %s\n", d.Kind, d.Name, d.Done)
@@ -80,11 +80,11 @@ func Content[T []byte | string](content T) func(io.Writer) error {
 // SaveOne writes a download to a file, and prints which.
 func (a *App) SaveOne(path string, write func(io.Writer) error) error {
 	file, err := a.SaveTo(path, write)
-	return a.Saved([]document.Download{file}, err)
+	return a.Saved([]output.Download{file}, err)
 }
 
 // Saved prints which files were written, one a line, unless it failed.
-func (a *App) Saved(files []document.Download, err error) error {
+func (a *App) Saved(files []output.Download, err error) error {
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (a *App) Saved(files []document.Download, err error) error {
 	if len(files) > 0 && len(kept) == 0 {
 		return nil
 	}
-	return a.Print(printer.Result{Data: document.List(kept), Names: names, Text: func() string { return Lines(names) }})
+	return a.Print(printer.Result{Data: output.List(kept), Names: names, Text: func() string { return Lines(names) }})
 }
 
 // UsageError is a command line that cannot be understood. It ends with exit
@@ -199,14 +199,14 @@ func (a *App) FormatTime(at *time.Time) string {
 
 // HostTable says which cluster a host belongs to only where hosts of several clusters are listed, by the name that the
 // service has for the cluster's id. The Machine of Cluster API is shown if any of the hosts belongs to one.
-func (a *App) HostTable(items []document.Host, several bool, clusters map[string]string) printer.Table {
+func (a *App) HostTable(items []output.Host, several bool, clusters map[string]string) printer.Table {
 	everywhere, wide := a.Globals.AllNamespaces, a.Globals.Format.Is("wide")
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE", Cut: true, Wide: everywhere}, {Name: "%", Right: true, Wide: everywhere},
 		{Name: "SINCE", Wide: true}, {Name: "CLUSTER", Wide: !several, Cut: true}, {Name: "INFRAENV", Wide: !everywhere, Cut: true},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true},
 		{Name: "ID", Wide: true}, {Name: "INFO", Wide: true},
-	}, Rows: document.Each(items, func(h document.Host) []string {
+	}, Rows: output.Each(items, func(h output.Host) []string {
 		role, cluster := string(h.Role), h.ClusterID
 		if wide {
 			role = RoleText(h)
@@ -218,7 +218,7 @@ func (a *App) HostTable(items []document.Host, several bool, clusters map[string
 			strings.Join(h.Addresses, ","), strings.Join(h.MACs, ","), h.Serial, h.BMC, h.ID, h.StatusInfo,
 		}
 	})}
-	if slices.ContainsFunc(items, func(h document.Host) bool { return h.Machine != "" }) {
+	if slices.ContainsFunc(items, func(h output.Host) bool { return h.Machine != "" }) {
 		at := slices.IndexFunc(table.Columns, func(c printer.Column) bool { return c.Name == "ADDRESSES" })
 		table.Columns = slices.Insert(table.Columns, at, printer.Column{Name: "MACHINE", Wide: true})
 		for i, h := range items {
@@ -229,7 +229,7 @@ func (a *App) HostTable(items []document.Host, several bool, clusters map[string
 }
 
 // RoleText is the role of a host.
-func RoleText(h document.Host) string {
+func RoleText(h output.Host) string {
 	if h.Bootstrap {
 		return string(h.Role) + " (bootstrap)"
 	}
@@ -237,7 +237,7 @@ func RoleText(h document.Host) string {
 }
 
 // StageText is the stage of a host, and how far it is in it.
-func StageText(h document.Host) string {
+func StageText(h output.Host) string {
 	text := h.Stage
 	switch {
 	case h.StageInfo == "", h.StageInfo == h.Stage:

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -211,10 +211,10 @@ func (r *Removing) Run(ctx context.Context, client *install.Client, desired *mod
 		}
 	}}).Run(ctx, desired)
 	shown.Close()
-	var done []document.Changed
+	var done []output.Changed
 	for _, removed := range result.Plan.Removals {
 		if len(removed.Left) == 0 && removed.Found {
-			done = append(done, document.Changed{Kind: "node", Name: removed.Node, ID: removed.Node, Done: "removed"})
+			done = append(done, output.Changed{Kind: "node", Name: removed.Node, ID: removed.Node, Done: "removed"})
 		}
 	}
 	if r.Globals.Progress != ProgressJSON && (failed == nil || len(done) > 0) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -20,29 +20,29 @@ const StdoutName = "-"
 // SaveTo writes a download to a file that its owner alone may read, whole or
 // not at all; to standard output for "-"; and into what is no regular file, a
 // device or a pipe, as it is. It returns what there is to say of it.
-func (a *App) SaveTo(path string, write func(io.Writer) error) (document.Download, error) {
+func (a *App) SaveTo(path string, write func(io.Writer) error) (output.Download, error) {
 	if path == StdoutName {
 		if a.IO.OutTTY {
-			return document.Download{}, Usagef("standard output is a terminal; redirect it, or give --to FILE")
+			return output.Download{}, Usagef("standard output is a terminal; redirect it, or give --to FILE")
 		}
-		return document.Download{}, filling("standard output", a.IO.Out, write)
+		return output.Download{}, filling("standard output", a.IO.Out, write)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return document.Download{}, NotWritten(path, ErrIsFolder)
+		return output.Download{}, NotWritten(path, ErrIsFolder)
 	case err == nil && !info.Mode().IsRegular():
-		return document.Download{File: path}, writeInto(path, write)
+		return output.Download{File: path}, writeInto(path, write)
 	}
 	target, err := resolveLinks(path)
 	if err != nil {
-		return document.Download{}, NotWritten(path, err)
+		return output.Download{}, NotWritten(path, err)
 	}
 	size, err := replace(path, target, write)
 	if err != nil {
-		return document.Download{}, err
+		return output.Download{}, err
 	}
-	return document.Download{File: path, Bytes: size}, nil
+	return output.Download{File: path, Bytes: size}, nil
 }
 
 // resolveLinks is the regular file that path leads to, which need not exist yet.

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/cli/output"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -66,7 +66,7 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 	case len(given) > 1:
 		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	case t.Cluster != "" && t.Kind != "host":
-		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), names.Quoted(t.Cluster))
+		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), listtext.Quoted(t.Cluster))
 	case t.Kind == "machine" && t.File != "":
 		return Usagef("%s machine takes a name, and no file: no cluster.yaml has Machines", VerbOf(command))
 	case t.Cluster != "" && t.File != "":
@@ -76,7 +76,7 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 	case len(given) == 1 && t.File != "" && t.Kind != "host":
 		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
 	case len(given) == 1 && looksLikeFile(given[0]):
-		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+names.Quoted(given[0])))
+		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+listtext.Quoted(given[0])))
 	case len(given) == 0 && t.File == "":
 		return Usagef("%s needs a NAME, an ID or -f FILE", VerbOf(command))
 	case len(given) == 1:
@@ -102,15 +102,15 @@ func (t *Target) Then(run func(context.Context) error, kinds ...string) func(*co
 func KindOf(word string) string { return strings.TrimSuffix(strings.ToLower(word), "s") }
 
 // HostDocuments are the cluster's hosts; with a file in its words, and with those missing.
-func HostDocuments(seen *install.Found) []document.Host {
+func HostDocuments(seen *install.Found) []output.Host {
 	matched := (&install.Look{Desired: seen.Desired(), Observed: seen.Observed}).Hosts()
-	items := make([]document.Host, 0, len(matched))
+	items := make([]output.Host, 0, len(matched))
 	for _, m := range matched {
 		host := m.Host
 		if host == nil {
 			host = &model.Host{State: model.HostAbsent, Role: m.Role}
 		}
-		item := document.OfHost(*host, m.Name)
+		item := output.OfHost(*host, m.Name)
 		if (host.Role == "" || host.Role == spec.Auto) && m.Role != "" && m.Role != spec.Auto {
 			item.Role = m.Role // what the service would choose does not matter
 		}
@@ -179,8 +179,8 @@ func DialFor[T any](ctx context.Context, a *App, t Target,
 }
 
 // ByName sorts hosts by their names, those of a cluster side by side.
-func ByName(items []document.Host) {
-	slices.SortFunc(items, func(a, b document.Host) int {
+func ByName(items []output.Host) {
+	slices.SortFunc(items, func(a, b output.Host) int {
 		return cmp.Or(cmp.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 }
@@ -195,11 +195,11 @@ func (a *App) IDOnHub(cluster *spec.Cluster) string {
 
 // machineReader is a service that has Machines of Cluster API beside it: a hub may.
 type machineReader interface {
-	Machines(ctx context.Context) ([]machines.Machine, error)
+	Machines(ctx context.Context) ([]machinecause.Machine, error)
 }
 
 // Machines are the Machines of Cluster API that the user may see. A REST service has none.
-func Machines(ctx context.Context, service *install.Client) ([]machines.Machine, error) {
+func Machines(ctx context.Context, service *install.Client) ([]machinecause.Machine, error) {
 	reader, is := service.Backend.(machineReader)
 	if !is {
 		return nil, &model.Fault{
@@ -214,17 +214,17 @@ func Machines(ctx context.Context, service *install.Client) ([]machines.Machine,
 var ErrSeveralMachines = errors.New("there are several")
 
 // FindMachine finds the Machine that a target names.
-func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target) (machines.Machine, error) {
+func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target) (machinecause.Machine, error) {
 	all, err := Machines(ctx, service)
 	if fault, is := errors.AsType[*model.Fault](err); is {
 		fault.Next = fault.Next.Map(func(command string) string {
-			return strings.Replace(command, "why host NAME", "why host "+names.Quoted(path.Base(t.Name)), 1)
+			return strings.Replace(command, "why host NAME", "why host "+listtext.Quoted(path.Base(t.Name)), 1)
 		})
 	}
 	if err != nil {
-		return machines.Machine{}, err
+		return machinecause.Machine{}, err
 	}
-	var same []machines.Machine
+	var same []machinecause.Machine
 	var others, ids []string
 	for i := range all {
 		switch m := &all[i]; t.Name {
@@ -241,11 +241,11 @@ func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target
 	case len(same) == 1:
 		return same[0], nil
 	case len(same) > 1:
-		fault.Err, fault.Next = fmt.Errorf("%w: %s", ErrSeveralMachines, names.ListText(ids)), "use the id, NAMESPACE/NAME"
+		fault.Err, fault.Next = fmt.Errorf("%w: %s", ErrSeveralMachines, listtext.ListText(ids)), "use the id, NAMESPACE/NAME"
 	case len(others) == 0:
 		fault.Err = errors.New("there are no Machines at all")
 	default:
-		fault.Err = fmt.Errorf("there is none of that name; there are %s", names.ListText(others))
+		fault.Err = fmt.Errorf("there is none of that name; there are %s", listtext.ListText(others))
 	}
-	return machines.Machine{}, fault
+	return machinecause.Machine{}, fault
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
@@ -140,7 +140,7 @@ func together(files []components.File) []byte {
 }
 
 func (o *manifestsOptions) write(files []components.File) error {
-	var written []document.Download
+	var written []output.Download
 	for _, f := range files {
 		path := filepath.Join(o.OutputDir, filepath.FromSlash(f.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -149,7 +149,7 @@ func (o *manifestsOptions) write(files []components.File) error {
 		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
 			return app.FileFault("write", path, err)
 		}
-		written = append(written, document.Download{File: path, Bytes: int64(len(f.Content))})
+		written = append(written, output.Download{File: path, Bytes: int64(len(f.Content))})
 	}
 	if o.Layout == layoutRepository {
 		o.Say("Next: clusterctl init --config %s --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent",

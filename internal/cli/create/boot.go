@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -238,7 +238,7 @@ func (o *runOptions) serveLine(machines *bootedMachines) string {
 		words = append(words, "--tls-cert", "tls.crt", "--tls-key", "tls.key")
 	}
 	for i, word := range words {
-		words[i] = names.Quoted(word)
+		words[i] = listtext.Quoted(word)
 	}
 	return o.Hint(model.Command(words...))
 }

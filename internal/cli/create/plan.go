@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/runlog"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -127,9 +127,9 @@ func (o *runOptions) show(ctx context.Context, service *install.Client, desired 
 		plan.Warnings = append(plan.Warnings, *warning)
 	}
 	plan = o.Hinted(location{o.File, o.Dir}.completePlan(plan))
-	names := document.Each(plan.Actions, func(action model.Action) string { return action.Key })
+	names := output.Each(plan.Actions, func(action model.Action) string { return action.Key })
 	return o.Print(printer.Result{
-		Data:  document.OfPlan(plan, then),
+		Data:  output.OfPlan(plan, then),
 		Names: names,
 		Text:  func() string { return planText(desired, plan, then, o.Globals.Format.Is("wide")) },
 	})
@@ -145,7 +145,7 @@ func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *model.W
 	if err != nil {
 		at = netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 	}
-	if _, err = o.boot.mediaURL(ctx, at, booted, machine.Route); err == nil {
+	if _, err = o.boot.mediaURL(ctx, at, booted, bmc.Route); err == nil {
 		return nil
 	}
 	return &model.Warning{
@@ -160,7 +160,7 @@ func planText(desired *model.Desired, plan model.Plan, then []model.Step, wide b
 	says := plan.Message
 	switch verdict := string(plan.Verdict); {
 	case len(plan.Actions) > 0:
-		says = names.CountText(len(plan.Actions), "change") + " to make"
+		says = listtext.CountText(len(plan.Actions), "change") + " to make"
 	case says == "":
 		says = verdict
 	case !strings.HasPrefix(says, verdict): // the message may well begin with that word
@@ -279,9 +279,9 @@ func (p location) complete(next model.Advice) model.Advice {
 		return next
 	}
 	return next.Map(func(command string) string {
-		file := " -f " + names.Quoted(p.file)
+		file := " -f " + listtext.Quoted(p.file)
 		if rest, is := strings.CutPrefix(command, "add-node -f FILE"); is && p.dir != "." {
-			return "add-node" + file + " --dir " + names.Quoted(p.dir) + rest
+			return "add-node" + file + " --dir " + listtext.Quoted(p.dir) + rest
 		}
 		return strings.Replace(command, " -f FILE", file, 1)
 	})

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -97,7 +97,7 @@ func (o *replaceOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.DryRun {
-		return o.Print(printer.Result{Data: document.OfPlan(p.plan, nil), Text: func() string { return o.text(p) }})
+		return o.Print(printer.Result{Data: output.OfPlan(p.plan, nil), Text: func() string { return o.text(p) }})
 	}
 	if len(p.plan.Blockers) > 0 {
 		return refusal(p.removed().Node, p.plan.Blockers)
@@ -204,8 +204,8 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if !p.isGone() && !r.Votes {
 		return &model.Fault{
 			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
-			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", names.Quoted(r.Node),
-				names.Quoted(p.found.Ref.Name)),
+			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", listtext.Quoted(r.Node),
+				listtext.Quoted(p.found.Ref.Name)),
 		}
 	}
 	if err := o.sameRole(p); err != nil {
@@ -252,7 +252,7 @@ func refusal(node string, all []model.Blocker) error {
 	case model.CureAuth:
 		fault.Code = model.CodeAuth
 	}
-	texts := document.Each(all, func(b model.Blocker) string { return b.Message })
+	texts := output.Each(all, func(b model.Blocker) string { return b.Message })
 	fault.Err = errors.New(strings.Join(texts, "; besides, "))
 	return fault
 }

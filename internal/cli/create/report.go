@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -65,7 +65,7 @@ func (o *runOptions) wasTold(text string) bool {
 	return slices.ContainsFunc(o.told, func(message string) bool { return strings.Contains(message, text) })
 }
 
-func (o *runOptions) sayWays(cluster *spec.Cluster, observed *model.Observed, doc document.Result) {
+func (o *runOptions) sayWays(cluster *spec.Cluster, observed *model.Observed, doc output.Result) {
 	name, login, took := cluster.Metadata.Name+"."+cluster.Spec.BaseDomain, "", ""
 	if doc.Password != "" {
 		login = "kubeadmin, with the password in " + doc.Password
@@ -99,8 +99,8 @@ The service cannot see whether a node has joined: its certificate requests may
 wait for approval in the cluster, two for each node, one after the other.`, strings.Join(plan.Added, ", "), name)
 }
 
-func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) document.Result {
-	doc := document.Result{
+func (o *runOptions) result(result install.Result, log string, cluster *spec.Cluster, failed error) output.Result {
+	doc := output.Result{
 		Cluster: cluster.Metadata.Name, State: string(model.ClusterUnknown), ExitCode: int(app.CodeOf(failed)),
 		Message: result.Plan.Message, Log: log,
 	}
@@ -142,7 +142,7 @@ func (o *runOptions) after(next model.Advice) string {
 	return o.Hint(o.completeAdvice(next))
 }
 
-func resultOf(doc document.Result) printer.Result {
+func resultOf(doc output.Result) printer.Result {
 	return printer.Result{
 		Data:  doc,
 		Names: []string{"cluster/" + doc.Cluster},

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/cli/output"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -61,7 +61,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	if !found || err != nil || n < 1 {
 		return until, "", app.Usagef("--for %q is none of installed, ready, hosts=N", word)
 	}
-	hosts := names.CountText(n, "host")
+	hosts := listtext.CountText(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true},
 		"to have " + hosts, nil
 }
@@ -119,12 +119,12 @@ func (o *waitOptions) run(ctx context.Context) error {
 	return failed
 }
 
-func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) document.Result {
+func (o *waitOptions) result(seen *install.Found, result install.Result, failed error) output.Result {
 	observed := seen.Observed
 	if result.Observed != nil && result.Observed.Cluster != nil {
 		observed = result.Observed
 	}
-	doc := document.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version,
+	doc := output.Result{Cluster: seen.Ref.Name, ID: seen.Ref.ID, State: string(observed.Cluster.State), Version: observed.Cluster.Version,
 		ExitCode: result.ExitCode}
 	if failed != nil {
 		doc.Message, doc.Next = app.PlainError(failed), o.Hint(model.FaultOf(failed).Next)

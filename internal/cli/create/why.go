@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -60,7 +60,7 @@ func (o *whyOptions) cluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, document.OfWhy(seen.FullName(), string(seen.Observed.Cluster.State), plan))
+	return o.show(seen, plan, output.OfWhy(seen.FullName(), string(seen.Observed.Cluster.State), plan))
 }
 
 // host shows what concerns one host of what blocks its cluster.
@@ -83,7 +83,7 @@ func (o *whyOptions) host(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.show(seen, plan, document.OfWhy(host.DisplayName(), string(host.State), plan))
+	return o.show(seen, plan, output.OfWhy(host.DisplayName(), string(host.State), plan))
 }
 
 func (o *whyOptions) explainHost(ctx context.Context, service *install.Client, host model.Host,
@@ -117,25 +117,25 @@ func (o *whyOptions) explain(ctx context.Context, service *install.Client, seen 
 	return o.Hinted(plan), nil
 }
 
-func (o *whyOptions) show(seen *install.Found, plan model.Plan, doc document.Why) error {
-	names := document.Each(doc.Blockers, func(blocker document.Blocker) string { return blocker.Reason })
+func (o *whyOptions) show(seen *install.Found, plan model.Plan, doc output.Why) error {
+	names := output.Each(doc.Blockers, func(blocker output.Blocker) string { return blocker.Reason })
 	return o.Print(printer.Result{Data: doc, Names: names, Text: func() string { return whyText(seen, doc, plan) + o.knowsMore(seen, doc) }})
 }
 
 // knowsMore says what is known only from the file. Without it, the service alone says which hosts there are to be.
-func (o *whyOptions) knowsMore(seen *install.Found, doc document.Why) string {
+func (o *whyOptions) knowsMore(seen *install.Found, doc output.Why) string {
 	if seen.Spec != nil || doc.Machine != nil {
 		return ""
 	}
 	return "\nWith the cluster's file (why -f), more is known: which hosts are still to come, their names, and their BMCs.\n"
 }
 
-func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
+func whyText(seen *install.Found, doc output.Why, plan model.Plan) string {
 	var text strings.Builder
 	escape.Fprintf(&text, "%s is %s: ", whatOf(doc), doc.State)
 	switch {
 	case len(plan.Blockers) > 0:
-		escape.Fprintf(&text, "%s in the way.\n", names.CountText(len(plan.Blockers), "thing"))
+		escape.Fprintf(&text, "%s in the way.\n", listtext.CountText(len(plan.Blockers), "thing"))
 	case len(plan.Waits) > 0:
 		escape.Fprintf(&text, "waiting for: %s.\n", strings.TrimSuffix(plan.Waits[0].For, "."))
 	default:
@@ -161,7 +161,7 @@ func whyText(seen *install.Found, doc document.Why, plan model.Plan) string {
 		}
 	}
 	app.Section(&text, "To wait for", plan.Waits, func(w model.Wait) string { return waitText(w, "") })
-	app.Section(&text, "Only warnings", doc.Warnings, func(w document.Warning) string {
+	app.Section(&text, "Only warnings", doc.Warnings, func(w output.Warning) string {
 		return escape.Sprintf("  ! %s: %s\n", w.Reason, w.Message)
 	})
 	return text.String()

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -38,7 +38,7 @@ func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client
 }
 
 // explainMachine shows what blocks a Machine, and its host if that has registered.
-func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machines.Machine) error {
+func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client, m machinecause.Machine) error {
 	seen, ofHost := &install.Found{}, model.Plan{}
 	if m.Host != nil {
 		found, plan, err := o.explainHost(ctx, service, *m.Host, install.Target{})
@@ -55,15 +55,15 @@ func (o *whyOptions) explainMachine(ctx context.Context, service *install.Client
 	plan.Blockers = withoutRepeated(append(plan.Blockers, ofHost.Blockers...), func(b model.Blocker) string { return b.Message })
 	plan.Waits = withoutRepeated(append(plan.Waits, ofHost.Waits...), func(w model.Wait) string { return w.For })
 	plan.Warnings, plan.Checks = ofHost.Warnings, ofHost.Checks
-	doc := document.OfWhy(m.Name, cmp.Or(m.Phase, "not read yet"), plan)
-	shown := document.OfMachine(m)
+	doc := output.OfWhy(m.Name, cmp.Or(m.Phase, "not read yet"), plan)
+	shown := output.OfMachine(m)
 	doc.Machine = &shown
 	return o.show(seen, plan, doc)
 }
 
 // machinePlan has the causes of a Machine as blockers and waits. What the whole cluster is held up by is only waited for
 // where it is this host.
-func machinePlan(m *machines.Machine, ofHost *model.Plan) model.Plan {
+func machinePlan(m *machinecause.Machine, ofHost *model.Plan) model.Plan {
 	var plan model.Plan
 	scope := model.Scope("machine/" + m.Name)
 	for _, c := range m.Causes(len(ofHost.Blockers)+len(ofHost.Waits) > 0) {
@@ -92,7 +92,7 @@ func withoutRepeated[T any](all []T, text func(T) string) []T {
 }
 
 // whatOf is what is explained, for people.
-func whatOf(doc document.Why) string {
+func whatOf(doc output.Why) string {
 	if doc.Machine != nil {
 		return "Machine " + doc.Machine.ID
 	}
@@ -100,7 +100,7 @@ func whatOf(doc document.Why) string {
 }
 
 // hostOfMachine says which host a Machine has, nothing for none.
-func hostOfMachine(m *document.Machine) string {
+func hostOfMachine(m *output.Machine) string {
 	switch {
 	case m == nil, m.HostID == "" && len(m.Causes) == 0: // a node, whose host may be another service's
 		return ""

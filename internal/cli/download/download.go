@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -92,7 +92,7 @@ func (o *downloadOptions) keepResult(ctx context.Context, service *install.Clien
 	if err != nil {
 		return err
 	}
-	return o.Saved([]document.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
+	return o.Saved([]output.Download{{File: filepath.Join(dir, "auth", name), Bytes: int64(len(content))}}, nil)
 }
 
 func newIgnition(a *app.App) *cobra.Command {
@@ -137,7 +137,7 @@ func (o *downloadOptions) clusterIgnition(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var files []document.Download
+	var files []output.Download
 	for _, name := range seen.RoleIgnitions() {
 		file, err := o.SaveTo(filepath.Join(dir, name), func(w io.Writer) error {
 			has, err := service.RoleIgnition(ctx, seen, name, w)
@@ -213,7 +213,7 @@ func (o *downloadOptions) manifests(ctx context.Context, system bool) error {
 	if err != nil {
 		return err
 	}
-	files := []document.Download{}
+	files := []output.Download{}
 	for _, manifest := range list {
 		dir, err := o.clusterDir(seen.Ref.Name, "manifests", app.FileName(manifest.Folder))
 		if err != nil {
@@ -258,7 +258,7 @@ func (o *downloadOptions) logs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cluster, host, name = found.ClusterID, found.ID, document.OfHost(found, "").Name
+		cluster, host, name = found.ClusterID, found.ID, output.OfHost(found, "").Name
 		if cluster == "" {
 			return app.NotFound("download logs of host", name, "it belongs to no cluster", "{get hosts}")
 		}
@@ -321,7 +321,7 @@ func (o *isoOptions) run(ctx context.Context) error {
 	case o.URL:
 		return o.printURLs(ctx, service, infraEnvs)
 	}
-	var files []document.Download
+	var files []output.Download
 	for _, env := range infraEnvs {
 		to := o.To
 		if to == "" {
@@ -379,5 +379,5 @@ func (o *isoOptions) printURLs(ctx context.Context, service *install.Client, inf
 		}
 		items, urls = append(items, item), append(urls, url)
 	}
-	return o.Print(printer.Result{Data: document.List(items), Names: urls, Text: func() string { return app.Lines(urls) }})
+	return o.Print(printer.Result{Data: output.List(items), Names: urls, Text: func() string { return app.Lines(urls) }})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/internal/shared/escape"
@@ -46,25 +46,25 @@ func describeCluster(ctx context.Context, a *app.App, t app.Target) error {
 	if err != nil {
 		return err
 	}
-	doc.Detail.Objects = document.OfObjects(objects)
+	doc.Detail.Objects = output.OfObjects(objects)
 	return a.Print(printer.Result{Data: doc, Names: []string{"cluster/" + doc.Name}, Text: func() string { return clusterText(a, doc) }})
 }
 
-func describedCluster(seen *install.Found) document.Cluster {
-	doc := document.OfCluster(*seen.Observed.Cluster)
+func describedCluster(seen *install.Found) output.Cluster {
+	doc := output.OfCluster(*seen.Observed.Cluster)
 	doc.Hosts = len(seen.Observed.Hosts)
-	doc.Detail = &document.ClusterDetail{
+	doc.Detail = &output.ClusterDetail{
 		OpenShiftID: seen.Observed.Cluster.OpenShiftID,
-		InfraEnvs:   document.Each(seen.Observed.InfraEnvs, document.OfInfraEnv), Hosts: app.HostDocuments(seen),
-		Operators:   document.OfOperators(seen.Observed.Cluster.Operators),
-		Validations: document.OfValidations("", seen.Observed.Cluster.Validations),
+		InfraEnvs:   output.Each(seen.Observed.InfraEnvs, output.OfInfraEnv), Hosts: app.HostDocuments(seen),
+		Operators:   output.OfOperators(seen.Observed.Cluster.Operators),
+		Validations: output.OfValidations("", seen.Observed.Cluster.Validations),
 		Manifests:   slices.AppendSeq([]string{}, maps.Keys(seen.Observed.Cluster.Manifests)),
 	}
 	slices.Sort(doc.Detail.Manifests)
 	return doc
 }
 
-func clusterText(a *app.App, doc document.Cluster) string {
+func clusterText(a *app.App, doc output.Cluster) string {
 	var text strings.Builder
 	app.Facts(&text, "", [][2]string{
 		{"Name", doc.Name}, {"Base domain", doc.BaseDomain}, {"ID", doc.ID}, {"OpenShift id", doc.Detail.OpenShiftID},
@@ -72,13 +72,13 @@ func clusterText(a *app.App, doc document.Cluster) string {
 		{"Info", doc.StatusInfo}, {"Version", doc.Version}, {"Done", app.PercentText(doc.Percent)}, {"Created", a.FormatTime(doc.Created)},
 		{"Install begun", a.FormatTime(doc.Started)}, {"Install ended", a.FormatTime(doc.Completed)},
 	})
-	app.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e document.InfraEnv) string {
+	app.Section(&text, "InfraEnvs", doc.Detail.InfraEnvs, func(e output.InfraEnv) string {
 		return escape.Sprintf("  %s  %s  image %s %s\n", e.Name, e.ID, e.Image, e.ImageType)
 	})
-	app.Section(&text, "Hosts", doc.Detail.Hosts, func(h document.Host) string {
+	app.Section(&text, "Hosts", doc.Detail.Hosts, func(h output.Host) string {
 		return escape.Sprintf("  %s  %s  %s  %s\n", h.Name, h.Role, h.State, app.StageText(h))
 	})
-	app.Section(&text, "Operators", doc.Detail.Operators, func(o document.Operator) string {
+	app.Section(&text, "Operators", doc.Detail.Operators, func(o output.Operator) string {
 		return strings.TrimRight(escape.Sprintf("  %s  %s  %s %s", o.Name, o.Status, o.Version, o.Info), " ") + "\n"
 	})
 	app.Section(&text, "Manifests", doc.Detail.Manifests, func(name string) string { return escape.Sprintf("  %s\n", name) })
@@ -87,7 +87,7 @@ func clusterText(a *app.App, doc document.Cluster) string {
 	return text.String()
 }
 
-func objectText(o document.Object) string {
+func objectText(o output.Object) string {
 	var text strings.Builder
 	text.WriteString(escape.Sprintf("  %s %s\n", o.Kind, o.Name))
 	if o.IPXE != "" {
@@ -99,11 +99,11 @@ func objectText(o document.Object) string {
 	return text.String()
 }
 
-func failing(list []document.Validation) []document.Validation {
-	return slices.DeleteFunc(slices.Clone(list), func(v document.Validation) bool { return !fails(v) })
+func failing(list []output.Validation) []output.Validation {
+	return slices.DeleteFunc(slices.Clone(list), func(v output.Validation) bool { return !fails(v) })
 }
 
-func validationText(v document.Validation) string {
+func validationText(v output.Validation) string {
 	return escape.Sprintf("  %s (%s): %s\n", v.ID, v.Status, strings.Join(strings.Fields(v.Message), " "))
 }
 
@@ -112,7 +112,7 @@ func describeHost(ctx context.Context, a *app.App, t app.Target) error {
 	if err != nil {
 		return err
 	}
-	doc := document.OfHostDetail(host, "")
+	doc := output.OfHostDetail(host, "")
 	return a.Print(printer.Result{Data: doc, Names: []string{"host/" + doc.Name},
 		Text: func() string { return hostText(a, doc, written(&host)) }})
 }
@@ -122,7 +122,7 @@ func written(h *model.Host) bool {
 	return h.State == model.HostInstalled || h.State == model.HostAdded || h.HasRebooted()
 }
 
-func hostText(a *app.App, doc document.Host, written bool) string {
+func hostText(a *app.App, doc output.Host, written bool) string {
 	var text strings.Builder
 	memory := ""
 	if doc.Memory > 0 {
@@ -141,19 +141,19 @@ func hostText(a *app.App, doc document.Host, written bool) string {
 		{"Machine", strings.TrimSpace(doc.Detail.Manufacturer + " " + doc.Detail.Product)}, {"Serial", doc.Serial}, {"BMC", doc.BMC},
 		{"CPUs", cpus}, {"Memory", memory}, {"TPM", doc.Detail.TPM},
 	})
-	app.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i document.Interface) string {
+	app.Section(&text, "Interfaces", doc.Detail.Interfaces, func(i output.Interface) string {
 		link := "up"
 		if !i.Up {
 			link = "down"
 		}
 		return escape.Sprintf("  %s  %s  %s  %s\n", i.Name, i.MAC, link, strings.Join(i.Addresses, ","))
 	})
-	app.Section(&text, "Disks", doc.Detail.Disks, func(d document.Disk) string { return diskText(d, written) })
+	app.Section(&text, "Disks", doc.Detail.Disks, func(d output.Disk) string { return diskText(d, written) })
 	app.Section(&text, "Checks that do not pass", failing(doc.Detail.Validations), validationText)
 	return text.String()
 }
 
-func diskText(d document.Disk, written bool) string {
+func diskText(d output.Disk, written bool) string {
 	line := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s %s", d.Path, bytesize.Text(d.SizeBytes), d.Type, d.Vendor, d.Model)), " ")
 	var notes []string
 	switch {

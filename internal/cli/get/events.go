@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -70,7 +70,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 		return err
 	}
 	seen, first := 0, true
-	var all []document.Event
+	var all []output.Event
 	var of subject
 	var lasting silence
 	for {
@@ -88,12 +88,12 @@ func (o *eventsOptions) run(ctx context.Context) error {
 		}
 		seen += len(page.Events)
 		for _, event := range page.Events {
-			item := document.OfEvent(event)
+			item := output.OfEvent(event)
 			if !o.Watch {
 				all = append(all, item)
 				continue
 			}
-			if err := o.Globals.Format.PrintLine(o.IO.Out, o.result([]document.Event{item}, item), first); err != nil {
+			if err := o.Globals.Format.PrintLine(o.IO.Out, o.result([]output.Event{item}, item), first); err != nil {
 				return app.Printed(err)
 			}
 			first = false
@@ -102,7 +102,7 @@ func (o *eventsOptions) run(ctx context.Context) error {
 			continue
 		}
 		if !o.Watch {
-			return o.Print(o.result(all, document.List(all)))
+			return o.Print(o.result(all, output.List(all)))
 		}
 		if err := o.Clock.Sleep(ctx, max(o.Every, time.Second)); err != nil {
 			return app.Stopped(ctx, "watch", err)
@@ -130,13 +130,13 @@ func (o *eventsOptions) filter(ctx context.Context, service *install.Client) (in
 	return filter, nil
 }
 
-func (o *eventsOptions) result(items []document.Event, data any) printer.Result {
-	names := document.Each(items, func(item document.Event) string { return "event/" + item.Name })
+func (o *eventsOptions) result(items []output.Event, data any) printer.Result {
+	names := output.Each(items, func(item output.Event) string { return "event/" + item.Name })
 	return printer.Result{Data: data, Names: names, Table: func() printer.Table {
 		return printer.Table{Empty: "no events", Columns: []printer.Column{
 			{Name: "TIME                "}, {Name: "SEVERITY"}, {Name: "NAME", Wide: true}, {Name: "HOST", Wide: true},
 			{Name: "MESSAGE", Prose: true},
-		}, Rows: document.Each(items, func(e document.Event) []string {
+		}, Rows: output.Each(items, func(e output.Event) []string {
 			at := ""
 			if e.Time != nil {
 				at = e.Time.Format(time.RFC3339)

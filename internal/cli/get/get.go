@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -52,13 +52,13 @@ func newGetClusters(a *app.App) *cobra.Command {
 		Aliases: []string{"cluster"},
 		Short:   "List clusters, or show one",
 		RunE: app.After(o.Optional, func(ctx context.Context) error {
-			return show(ctx, o, listing[document.Cluster]{
+			return show(ctx, o, listing[output.Cluster]{
 				named: o.one(),
 				read:  o.clusters,
-				key:   func(c document.Cluster) string { return c.ID },
-				name:  func(c document.Cluster) string { return "cluster/" + c.Name },
+				key:   func(c output.Cluster) string { return c.ID },
+				name:  func(c output.Cluster) string { return "cluster/" + c.Name },
 				table: o.clusterTable,
-				gone:  func(c document.Cluster) document.Cluster { c.State = deleted; return c },
+				gone:  func(c output.Cluster) output.Cluster { c.State = deleted; return c },
 			})
 		}),
 	}
@@ -66,31 +66,31 @@ func newGetClusters(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *getOptions) clusters(ctx context.Context, service *install.Client) ([]document.Cluster, error) {
+func (o *getOptions) clusters(ctx context.Context, service *install.Client) ([]output.Cluster, error) {
 	if !o.one() {
 		found, err := service.ListClusters(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return document.Each(found, document.OfCluster), nil
+		return output.Each(found, output.OfCluster), nil
 	}
 	seen, err := o.readAgain(ctx, service)
 	if err != nil || seen == nil {
 		return nil, err
 	}
-	cluster := document.OfCluster(*seen.Observed.Cluster)
+	cluster := output.OfCluster(*seen.Observed.Cluster)
 	cluster.Hosts = len(seen.Observed.Hosts)
-	return []document.Cluster{cluster}, nil
+	return []output.Cluster{cluster}, nil
 }
 
-func (o *getOptions) clusterTable(items []document.Cluster) printer.Table {
+func (o *getOptions) clusterTable(items []output.Cluster) printer.Table {
 	return printer.Table{Empty: "no clusters", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "DOMAIN", Wide: o.Globals.AllNamespaces, Cut: true}, {Name: "STATE"}, {Name: "%", Right: true},
 		{Name: "HOSTS", Right: true},
 		{Name: "VERSION", Cut: true}, {Name: "CREATED", Wide: true}, {Name: "ID", Wide: !o.Globals.AllNamespaces, Cut: true},
 		{Name: "OURS", Wide: true},
 		{Name: "STATUS", Wide: true}, {Name: "INFO", Wide: true},
-	}, Rows: document.Each(items, func(c document.Cluster) []string {
+	}, Rows: output.Each(items, func(c output.Cluster) []string {
 		ours := "no"
 		if c.Owned {
 			ours = "yes"
@@ -112,15 +112,15 @@ func newGetHosts(a *app.App) *cobra.Command {
 			if o.InfraEnv != "" && o.one() {
 				return app.Usagef("--infra-env and a cluster exclude each other")
 			}
-			return show(ctx, o, listing[document.Host]{
+			return show(ctx, o, listing[output.Host]{
 				read:  o.hosts,
-				key:   func(h document.Host) string { return cmp.Or(h.ID, h.Name) },
-				name:  func(h document.Host) string { return "host/" + h.Name },
-				table: func(items []document.Host) printer.Table { return o.HostTable(items, !o.one(), o.named) },
-				gone:  func(h document.Host) document.Host { h.State = deleted; return h },
+				key:   func(h output.Host) string { return cmp.Or(h.ID, h.Name) },
+				name:  func(h output.Host) string { return "host/" + h.Name },
+				table: func(items []output.Host) printer.Table { return o.HostTable(items, !o.one(), o.named) },
+				gone:  func(h output.Host) output.Host { h.State = deleted; return h },
 				// a host of the file has no id until it registers
-				standsFor: func(absent, h document.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
-				plain:     func(h document.Host) document.Host { h.CheckedIn = nil; return h }, // every host reports each minute
+				standsFor: func(absent, h output.Host) bool { return absent.ID == "" && h.ID != "" && absent.Name == h.Name },
+				plain:     func(h output.Host) output.Host { h.CheckedIn = nil; return h }, // every host reports each minute
 			})
 		}),
 	}
@@ -130,7 +130,7 @@ func newGetHosts(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]document.Host, error) {
+func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]output.Host, error) {
 	var hosts []model.Host
 	var err error
 	switch {
@@ -153,9 +153,9 @@ func (o *getOptions) hosts(ctx context.Context, service *install.Client) ([]docu
 	if err != nil {
 		return nil, err
 	}
-	items := document.Each(hosts, func(host model.Host) document.Host { return document.OfHost(host, "") })
+	items := output.Each(hosts, func(host model.Host) output.Host { return output.OfHost(host, "") })
 	app.ByName(items)
-	if err := o.nameClusters(ctx, service, document.Each(items, func(h document.Host) string { return h.ClusterID })); err != nil {
+	if err := o.nameClusters(ctx, service, output.Each(items, func(h output.Host) string { return h.ClusterID })); err != nil {
 		return nil, err
 	}
 	return items, o.nameMachines(ctx, service, items)
@@ -172,7 +172,7 @@ func (o *getOptions) notHost(ctx context.Context, service *install.Client, faile
 	}
 	named := *fault
 	named.Err = fmt.Errorf("%w; a host has the name", fault.Err)
-	named.Next = model.Command("describe host", names.Quoted(o.Name))
+	named.Next = model.Command("describe host", listtext.Quoted(o.Name))
 	return &named
 }
 
@@ -207,14 +207,14 @@ func newGetInfraEnvs(a *app.App) *cobra.Command {
 			if o.Name != "" && o.Cluster != "" {
 				return app.Usagef("--cluster and a name exclude each other")
 			}
-			return show(command.Context(), o, listing[document.InfraEnv]{
+			return show(command.Context(), o, listing[output.InfraEnv]{
 				named: o.Name != "",
 				read:  o.infraEnvs,
-				key:   func(e document.InfraEnv) string { return e.ID },
-				name:  func(e document.InfraEnv) string { return "infraenv/" + e.Name },
+				key:   func(e output.InfraEnv) string { return e.ID },
+				name:  func(e output.InfraEnv) string { return "infraenv/" + e.Name },
 				table: o.infraEnvTable,
-				gone:  func(e document.InfraEnv) document.InfraEnv { e.Image = deleted; return e },
-				plain: func(e document.InfraEnv) document.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
+				gone:  func(e output.InfraEnv) output.InfraEnv { e.Image = deleted; return e },
+				plain: func(e output.InfraEnv) output.InfraEnv { e.ImageExpires = nil; return e }, // new with every look
 			})
 		},
 	}
@@ -223,13 +223,13 @@ func newGetInfraEnvs(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]document.InfraEnv, error) {
+func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]output.InfraEnv, error) {
 	if o.Name != "" {
 		one, err := service.InfraEnvByNameOrID(ctx, cmp.Or(o.of.id, o.Name))
 		if gone, err := o.of.saw(one.ID, err); gone || err != nil {
 			return nil, err
 		}
-		return []document.InfraEnv{document.OfInfraEnv(one)}, o.nameClusters(ctx, service, []string{one.ClusterID})
+		return []output.InfraEnv{output.OfInfraEnv(one)}, o.nameClusters(ctx, service, []string{one.ClusterID})
 	}
 	id := ""
 	if o.Cluster != "" {
@@ -243,17 +243,17 @@ func (o *getOptions) infraEnvs(ctx context.Context, service *install.Client) ([]
 	if err != nil {
 		return nil, err
 	}
-	items := document.Each(found, document.OfInfraEnv)
-	return items, o.nameClusters(ctx, service, document.Each(items, func(e document.InfraEnv) string { return e.ClusterID }))
+	items := output.Each(found, output.OfInfraEnv)
+	return items, o.nameClusters(ctx, service, output.Each(items, func(e output.InfraEnv) string { return e.ClusterID }))
 }
 
-func (o *getOptions) infraEnvTable(items []document.InfraEnv) printer.Table {
+func (o *getOptions) infraEnvTable(items []output.InfraEnv) printer.Table {
 	everywhere := o.Globals.AllNamespaces
 	return printer.Table{Empty: "no InfraEnvs", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ARCH", Wide: true}, {Name: "IMAGE"}, {Name: "TYPE", Wide: everywhere}, {Name: "MADE", Wide: true},
 		{Name: "EXPIRES", Wide: everywhere},
 		{Name: "CLUSTER", Cut: true}, {Name: "ID", Wide: !everywhere, Cut: true},
-	}, Rows: document.Each(items, func(e document.InfraEnv) []string {
+	}, Rows: output.Each(items, func(e output.InfraEnv) []string {
 		return []string{
 			e.Name, e.Arch, string(e.Image), e.ImageType, o.FormatTime(e.ImageCreated), o.FormatTime(e.ImageExpires),
 			cmp.Or(o.named[e.ClusterID], e.ClusterID),
@@ -270,14 +270,14 @@ func newGetValidations(a *app.App) *cobra.Command {
 		Aliases: []string{"validation"},
 		Short:   "List the service's checks of a cluster and its hosts that do not pass",
 		RunE: o.Then(func(ctx context.Context) error {
-			return show(ctx, o, listing[document.Validation]{
+			return show(ctx, o, listing[output.Validation]{
 				asked: true,
 				read:  o.validations,
-				key:   func(v document.Validation) string { return v.Host + "/" + v.ID },
-				name:  func(v document.Validation) string { return "validation/" + v.ID },
-				shown: func(v document.Validation) bool { return all || fails(v) },
+				key:   func(v output.Validation) string { return v.Host + "/" + v.ID },
+				name:  func(v output.Validation) string { return "validation/" + v.ID },
+				shown: func(v output.Validation) bool { return all || fails(v) },
 				table: validationTable,
-				gone:  func(v document.Validation) document.Validation { v.Status = deleted; return v },
+				gone:  func(v output.Validation) output.Validation { v.Status = deleted; return v },
 			})
 		}, "cluster"),
 	}
@@ -287,28 +287,28 @@ func newGetValidations(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *getOptions) validations(ctx context.Context, service *install.Client) ([]document.Validation, error) {
+func (o *getOptions) validations(ctx context.Context, service *install.Client) ([]output.Validation, error) {
 	seen, err := o.readAgain(ctx, service)
 	if err != nil || seen == nil {
 		return nil, err
 	}
-	items := document.OfValidations("", seen.Observed.Cluster.Validations)
+	items := output.OfValidations("", seen.Observed.Cluster.Validations)
 	for _, m := range (&install.Look{Desired: seen.Desired(), Observed: seen.Observed}).Hosts() {
 		if m.Host != nil {
-			items = append(items, document.OfValidations(document.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
+			items = append(items, output.OfValidations(output.OfHost(*m.Host, m.Name).Name, m.Host.Validations)...)
 		}
 	}
 	return items, nil
 }
 
-func fails(v document.Validation) bool {
+func fails(v output.Validation) bool {
 	return !strings.HasPrefix(v.Status, "success") && v.Status != "disabled"
 }
 
-func validationTable(items []document.Validation) printer.Table {
+func validationTable(items []output.Validation) printer.Table {
 	return printer.Table{Empty: "every check passes", Columns: []printer.Column{
 		{Name: "OF"}, {Name: "VALIDATION"}, {Name: "STATUS"}, {Name: "CATEGORY", Wide: true}, {Name: "MESSAGE", Prose: true},
-	}, Rows: document.Each(items, func(v document.Validation) []string {
+	}, Rows: output.Each(items, func(v output.Validation) []string {
 		return []string{cmp.Or(v.Host, "cluster"), v.ID, v.Status, v.Category, strings.Join(strings.Fields(v.Message), " ")}
 	})}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -30,13 +30,13 @@ func newGetMachines(a *app.App) *cobra.Command {
 			if len(given) == 1 {
 				o.Name = given[0]
 			}
-			return show(command.Context(), o, listing[document.Machine]{
+			return show(command.Context(), o, listing[output.Machine]{
 				asked: true,
 				read:  o.machines,
-				key:   func(m document.Machine) string { return m.ID },
-				name:  func(m document.Machine) string { return "machine/" + m.Name },
+				key:   func(m output.Machine) string { return m.ID },
+				name:  func(m output.Machine) string { return "machine/" + m.Name },
 				table: o.machineTable,
-				gone:  func(m document.Machine) document.Machine { m.Phase = deleted; return m },
+				gone:  func(m output.Machine) output.Machine { m.Phase = deleted; return m },
 			})
 		},
 	}
@@ -44,13 +44,13 @@ func newGetMachines(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]document.Machine, error) {
+func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]output.Machine, error) {
 	all, err := app.Machines(ctx, service)
 	if err != nil {
 		return nil, err
 	}
 	var clusters []string
-	var of []machines.Machine
+	var of []machinecause.Machine
 	for _, m := range all {
 		if o.Name == "" || o.Name == m.Cluster || strings.HasSuffix(m.Cluster, "/"+o.Name) {
 			of = append(of, m)
@@ -61,18 +61,18 @@ func (o *getOptions) machines(ctx context.Context, service *install.Client) ([]d
 	}
 	if len(of) == 0 && len(all) > 0 {
 		return nil, app.NotFound("list Machines of", o.Name,
-			fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", names.ListText(clusters)), "{get machines}")
+			fmt.Sprintf("no Machine is of a Cluster of that name or id; there are Machines of %s", listtext.ListText(clusters)), "{get machines}")
 	}
-	return document.Each(of, document.OfMachine), nil
+	return output.Each(of, output.OfMachine), nil
 }
 
 // longWait is how many bytes a cause has that is shown for one Machine alone, where others have the same.
 const longWait = 60
 
 // waitsFor is what each Machine waits for. A long text that several have is with the first of them, and the others refer to it.
-func waitsFor(items []document.Machine) []string {
+func waitsFor(items []output.Machine) []string {
 	first := map[string]string{}
-	return document.Each(items, func(m document.Machine) string {
+	return output.Each(items, func(m output.Machine) string {
 		if name, again := first[m.WaitsFor]; again {
 			return "the same as " + name
 		}
@@ -83,9 +83,9 @@ func waitsFor(items []document.Machine) []string {
 	})
 }
 
-func (o *getOptions) machineTable(items []document.Machine) printer.Table {
+func (o *getOptions) machineTable(items []output.Machine) printer.Table {
 	waits := waitsFor(items)
-	rows := document.Each(items, func(m document.Machine) []string {
+	rows := output.Each(items, func(m output.Machine) []string {
 		return []string{
 			m.Name, m.ClusterID, string(m.Role), m.Phase, m.Host, string(m.State), m.Node,
 			m.Infrastructure, m.InfraEnvID, m.BareMetalHost, m.HostID, o.FormatTime(m.Created),
@@ -104,7 +104,7 @@ func (o *getOptions) machineTable(items []document.Machine) printer.Table {
 
 // nameMachines says which Machine each host is, where the format shows it and there are Machines to be seen. A watch
 // leaves that out: it would ask for all of them with each look.
-func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, hosts []document.Host) error {
+func (o *getOptions) nameMachines(ctx context.Context, service *install.Client, hosts []output.Host) error {
 	if o.Watch || o.Globals.Backend != app.BackendHub || o.Globals.Format.Is("table") || o.Globals.Format.Is("name") {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -31,13 +31,13 @@ func newGetNodes(a *app.App) *cobra.Command {
 		Aliases: []string{"node"},
 		Short:   "List the machines of an installed cluster, each as host, machine and node in one row",
 		RunE: o.Then(func(ctx context.Context) error {
-			return show(ctx, o.getOptions, listing[document.Node]{
+			return show(ctx, o.getOptions, listing[output.Node]{
 				asked: true,
 				read:  o.nodes,
-				key:   func(n document.Node) string { return cmp.Or(n.HostID, n.Node, n.Name) },
-				name:  func(n document.Node) string { return "node/" + n.Name },
+				key:   func(n output.Node) string { return cmp.Or(n.HostID, n.Node, n.Name) },
+				name:  func(n output.Node) string { return "node/" + n.Name },
 				table: o.nodeTable,
-				gone:  func(n document.Node) document.Node { n.State = deleted; return n },
+				gone:  func(n output.Node) output.Node { n.State = deleted; return n },
 			})
 		}, "cluster"),
 	}
@@ -48,7 +48,7 @@ func newGetNodes(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]document.Node, error) {
+func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]output.Node, error) {
 	seen, err := o.readAgain(ctx, service)
 	if err != nil || seen == nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (o *nodesOptions) nodes(ctx context.Context, service *install.Client) ([]do
 	}
 	o.warnUnseen(observed)
 	slices.SortStableFunc(rows, byRole)
-	return document.Each(rows, document.OfNode), nil
+	return output.Each(rows, output.OfNode), nil
 }
 
 // byRole orders machines: the control plane first, machines that are not known last, then by name.
@@ -94,12 +94,12 @@ func (o *nodesOptions) warnUnseen(observed *model.Observed) {
 	o.warned = why
 }
 
-func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
+func (o *nodesOptions) nodeTable(items []output.Node) printer.Table {
 	return printer.Table{Empty: "no machines", Columns: []printer.Column{
 		{Name: "NAME"}, {Name: "ROLE"}, {Name: "HOST", Cut: true}, {Name: "NODE"}, {Name: "CONFIG", Wide: true}, {Name: "REQUESTS", Wide: true},
 		{Name: "VERSION", Wide: true}, {Name: "CREATED", Wide: true}, {Name: "MACHINE", Wide: true}, {Name: "BAREMETALHOST", Wide: true},
 		{Name: "HOST ID", Wide: true}, {Name: "WAITS FOR", Prose: true},
-	}, Rows: document.Each(items, func(n document.Node) []string {
+	}, Rows: output.Each(items, func(n output.Node) []string {
 		host := string(n.State)
 		switch {
 		case n.Stranger:
@@ -120,7 +120,7 @@ func (o *nodesOptions) nodeTable(items []document.Node) printer.Table {
 	})}
 }
 
-func nodeText(n document.Node) string {
+func nodeText(n output.Node) string {
 	text := "Ready"
 	switch {
 	case n.Node == "":
@@ -136,8 +136,8 @@ func nodeText(n document.Node) string {
 
 // requestsText are the requests that are pending, and what became of them: of each kind the
 // newest.
-func requestsText(requests []document.Request) string {
-	requests = slices.DeleteFunc(slices.Clone(requests), func(r document.Request) bool { return r.Newer != "" })
-	texts := document.Each(requests, func(r document.Request) string { return fmt.Sprintf("%s: %s", r.Kind, r.Decision) })
+func requestsText(requests []output.Request) string {
+	requests = slices.DeleteFunc(slices.Clone(requests), func(r output.Request) bool { return r.Newer != "" })
+	texts := output.Each(requests, func(r output.Request) string { return fmt.Sprintf("%s: %s", r.Kind, r.Decision) })
 	return strings.Join(texts, ", ")
 }

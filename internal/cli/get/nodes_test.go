@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -22,5 +22,5 @@ func TestOrderOfNodes(t *testing.T) {
 		{Name: "cp-0", Node: &model.Node{Roles: []string{"master"}}, Host: &model.Host{Role: spec.Worker}},
 	}
 	slices.SortStableFunc(rows, byRole)
-	check.Equal(t, strings.Join(document.Each(rows, func(v install.NodeView) string { return v.Name }), " "), "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger")
+	check.Equal(t, strings.Join(output.Each(rows, func(v install.NodeView) string { return v.Name }), " "), "arbiter cp-0 cp-1 worker-0 worker-1 a-stranger")
 }

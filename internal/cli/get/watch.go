@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -71,7 +71,7 @@ func show[T any](ctx context.Context, o *getOptions, l listing[T]) error {
 func (l *listing[T]) shows(item T) bool { return l.shown == nil || l.shown(item) }
 
 func (l *listing[T]) result(items []T) printer.Result {
-	return printer.Result{Data: document.List(items), Names: document.Each(items, l.name),
+	return printer.Result{Data: output.List(items), Names: output.Each(items, l.name),
 		Table: func() printer.Table { return l.table(items) }}
 }
 

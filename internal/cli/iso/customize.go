@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -24,8 +24,8 @@ import (
 const largestConfig = 64 << 20
 
 type customizeOptions struct {
-	image.Options
-	Out         image.Output
+	liveimage.Options
+	Out         liveimage.Output
 	Ignition    []string
 	AppendKargs []string
 	DeleteKargs []string
@@ -41,7 +41,7 @@ type customizeOptions struct {
 }
 
 func newCustomize(a *app.App) *cobra.Command {
-	o := &customizeOptions{Options: image.Options{App: a}}
+	o := &customizeOptions{Options: liveimage.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "customize BASE -o OUT",
 		Short: "Make an image of a machine's own: Ignition, kernel arguments, network",
@@ -96,7 +96,7 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 	if err != nil {
 		return live.Fault(err)
 	}
-	files, err := image.WriteImage(ctx, o.App, made, o.Out)
+	files, err := liveimage.WriteImage(ctx, o.App, made, o.Out)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (o *customizeOptions) check(location string) error {
 	if stdin > 1 || location == app.StdoutName || slices.Contains(o.Keyfiles, app.StdoutName) {
 		return app.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
 	}
-	return image.CheckOutput(o.App, "-o", o.Out)
+	return liveimage.CheckOutput(o.App, "-o", o.Out)
 }
 
 func (o *customizeOptions) customization(ctx context.Context) (iso.Customization, []string, error) {
@@ -209,7 +209,7 @@ func (o *customizeOptions) ignitionConfig(ctx context.Context) ([]byte, []string
 	}
 	merged, err := ignition.Merge(configs...)
 	if err != nil {
-		return nil, nil, image.Fault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
+		return nil, nil, liveimage.Fault(fmt.Errorf("merge %s: %w", strings.Join(o.Ignition, ", "), err))
 	}
 	return merged, warnings, nil
 }
@@ -242,7 +242,7 @@ func (o *customizeOptions) networkFiles(ctx context.Context) ([]iso.Keyfile, err
 			return nil, err
 		}
 		if err := nmstate.CheckKeyfile(filepath.Base(path), data); err != nil {
-			return nil, image.Fault(err)
+			return nil, liveimage.Fault(err)
 		}
 		if err := add(path, iso.Keyfile{Name: filepath.Base(path), Content: data}); err != nil {
 			return nil, err
@@ -269,7 +269,7 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	state, err := nmstate.Parse(inputName(o.NMState), data)
 	if err != nil {
-		return nil, image.Fault(err)
+		return nil, liveimage.Fault(err)
 	}
 	for _, p := range state.Ignored() {
 		o.Warn("%s", p)
@@ -284,7 +284,7 @@ func (o *customizeOptions) fromNMState(ctx context.Context) ([]iso.Keyfile, erro
 	}
 	if machine := (nmstate.Machine{Name: inputName(o.NMState), State: state, MACs: macs}); len(made) > 0 {
 		for _, err := range nmstate.Conflicts([]nmstate.Machine{machine}) {
-			return nil, image.Fault(err)
+			return nil, liveimage.Fault(err)
 		}
 	}
 	return made, nil

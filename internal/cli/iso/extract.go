@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/iso"
 )
 
-func reading(ctx context.Context, o *image.Options, location string, use func(*image.Live) error) error {
+func reading(ctx context.Context, o *liveimage.Options, location string, use func(*liveimage.Live) error) error {
 	live, err := o.OpenImage(ctx, location)
 	if err != nil {
 		return err
@@ -26,9 +26,9 @@ func reading(ctx context.Context, o *image.Options, location string, use func(*i
 }
 
 func newExtractIgnition(a *app.App) *cobra.Command {
-	o := &image.Options{App: a}
+	o := &liveimage.Options{App: a}
 	return reader(o, "ignition IMAGE", "Print the Ignition config that an image carries", func(ctx context.Context, location string) error {
-		return reading(ctx, o, location, func(live *image.Live) error {
+		return reading(ctx, o, location, func(live *liveimage.Live) error {
 			config, err := live.Ignition()
 			switch {
 			case err != nil:
@@ -54,9 +54,9 @@ type kargsText struct {
 }
 
 func newExtractKargs(a *app.App) *cobra.Command {
-	o := &image.Options{App: a}
+	o := &liveimage.Options{App: a}
 	return reader(o, "kargs IMAGE", "Print the kernel arguments of an image", func(ctx context.Context, location string) error {
-		return reading(ctx, o, location, func(live *image.Live) error {
+		return reading(ctx, o, location, func(live *liveimage.Live) error {
 			if live.Info().KargsLimit == 0 {
 				return live.Lacks("kernel arguments that can be changed")
 			}
@@ -67,7 +67,7 @@ func newExtractKargs(a *app.App) *cobra.Command {
 }
 
 type extractOptions struct {
-	image.Options
+	liveimage.Options
 	Dir   string
 	Force bool
 }
@@ -87,7 +87,7 @@ func (o *extractOptions) check(command *cobra.Command) error {
 }
 
 func newExtractNetwork(a *app.App) *cobra.Command {
-	o := &extractOptions{Options: image.Options{App: a}}
+	o := &extractOptions{Options: liveimage.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "network IMAGE -d DIR",
 		Short: "Write the network profiles that an image carries",
@@ -96,14 +96,14 @@ func newExtractNetwork(a *app.App) *cobra.Command {
 			if err := o.check(command); err != nil {
 				return err
 			}
-			return reading(command.Context(), &o.Options, given[0], func(live *image.Live) error { return o.network(command.Context(), live) })
+			return reading(command.Context(), &o.Options, given[0], func(live *liveimage.Live) error { return o.network(command.Context(), live) })
 		},
 	}
 	o.declare(command, "the files")
 	return command
 }
 
-func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
+func (o *extractOptions) network(ctx context.Context, live *liveimage.Live) error {
 	keyfiles, err := live.NetworkFiles()
 	switch {
 	case err != nil:
@@ -111,20 +111,20 @@ func (o *extractOptions) network(ctx context.Context, live *image.Live) error {
 	case len(keyfiles) == 0:
 		return live.Lacks("network profiles")
 	}
-	var files []image.File
+	var files []liveimage.File
 	for _, k := range keyfiles {
 		// An image may come from an untrusted source: its names lead nowhere else.
 		name := path.Base(path.Clean("/" + k.Name))
 		if name == "/" {
 			continue
 		}
-		files = append(files, image.File{Name: name, Content: k.Content})
+		files = append(files, liveimage.File{Name: name, Content: k.Content})
 	}
-	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
+	return o.Saved(liveimage.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
 func newExtractPXE(a *app.App) *cobra.Command {
-	o := &extractOptions{Options: image.Options{App: a}}
+	o := &extractOptions{Options: liveimage.Options{App: a}}
 	location := ""
 	command := &cobra.Command{
 		Use:   "pxe IMAGE -d DIR",
@@ -134,11 +134,12 @@ func newExtractPXE(a *app.App) *cobra.Command {
 			if err := o.check(command); err != nil {
 				return err
 			}
-			where, err := image.FolderURL(location)
+			where, err := liveimage.FolderURL(location)
 			if err != nil {
 				return err
 			}
-			return reading(command.Context(), &o.Options, given[0], func(live *image.Live) error { return o.pxe(command.Context(), live, where) })
+			return reading(command.Context(), &o.Options, given[0],
+				func(live *liveimage.Live) error { return o.pxe(command.Context(), live, where) })
 		},
 	}
 	o.declare(command, "the files")
@@ -146,33 +147,33 @@ func newExtractPXE(a *app.App) *cobra.Command {
 	return command
 }
 
-func (o *extractOptions) pxe(ctx context.Context, live *image.Live, where string) error {
+func (o *extractOptions) pxe(ctx context.Context, live *liveimage.Live, where string) error {
 	n, err := live.Netboot(iso.Customization{Existing: iso.Merge})
 	if err != nil {
 		return live.Fault(err)
 	}
 	rootfs := ""
 	if n.Rootfs != nil {
-		rootfs = image.Beside(where, image.RootfsName)
+		rootfs = liveimage.Beside(where, liveimage.RootfsName)
 	}
-	files, err := image.NetbootFiles(n, where, rootfs)
+	files, err := liveimage.NetbootFiles(n, where, rootfs)
 	if err != nil {
 		return err
 	}
 	if n.Rootfs != nil {
-		files = append(files, image.File{Name: image.RootfsName, Image: n.Rootfs})
+		files = append(files, liveimage.File{Name: liveimage.RootfsName, Image: n.Rootfs})
 	}
-	return o.Saved(image.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
+	return o.Saved(liveimage.WriteFiles(ctx, o.App, o.Dir, o.Force, files))
 }
 
 type minimalOptions struct {
-	image.Options
-	Out       image.Output
+	liveimage.Options
+	Out       liveimage.Output
 	RootfsURL string
 }
 
 func newExtractMinimal(a *app.App) *cobra.Command {
-	o := &minimalOptions{Options: image.Options{App: a}}
+	o := &minimalOptions{Options: liveimage.Options{App: a}}
 	command := &cobra.Command{
 		Use:   "minimal IMAGE -o OUT --rootfs-url URL",
 		Short: "Write the minimal image, which fetches its root filesystem when it boots",
@@ -187,7 +188,7 @@ func newExtractMinimal(a *app.App) *cobra.Command {
 			if err := checkRootfsURL(o.RootfsURL); err != nil {
 				return err
 			}
-			if err := image.CheckOutput(o.App, "-o", o.Out); err != nil {
+			if err := liveimage.CheckOutput(o.App, "-o", o.Out); err != nil {
 				return err
 			}
 			return o.run(command.Context(), given[0])
@@ -201,15 +202,15 @@ func newExtractMinimal(a *app.App) *cobra.Command {
 }
 
 func (o *minimalOptions) run(ctx context.Context, location string) error {
-	return reading(ctx, &o.Options, location, func(live *image.Live) error {
+	return reading(ctx, &o.Options, location, func(live *liveimage.Live) error {
 		minimal, err := live.Minimal(ctx, o.RootfsURL)
 		switch {
 		case errors.Is(err, iso.ErrCustomized):
-			return &model.Fault{Code: model.CodeInput, Permanent: true, Err: image.Named(location, live.File.Path, err),
+			return &model.Fault{Code: model.CodeInput, Permanent: true, Err: liveimage.Named(location, live.File.Path, err),
 				Next: "make the minimal image first, and customise that"}
 		case err != nil:
 			return live.Fault(err)
 		}
-		return o.Saved(image.WriteImage(ctx, o.App, minimal.Image(), o.Out))
+		return o.Saved(liveimage.WriteImage(ctx, o.App, minimal.Image(), o.Out))
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/image"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/iso"
 	"github.com/oaictl/oaictl/pkg/iso/nmstate"
 )
@@ -29,7 +29,7 @@ func NewCommand(a *app.App) *cobra.Command {
 }
 
 // reader is a verb that reads one image.
-func reader(o *image.Options, use, short string, run func(ctx context.Context, location string) error) *cobra.Command {
+func reader(o *liveimage.Options, use, short string, run func(ctx context.Context, location string) error) *cobra.Command {
 	command := &cobra.Command{
 		Use: use, Short: short, Args: oneImage("IMAGE"),
 		RunE: func(command *cobra.Command, given []string) error { return run(command.Context(), given[0]) },
@@ -98,7 +98,7 @@ func lackedMACs(state *nmstate.State, macs map[string]string) string {
 	var flags []string
 	for _, name := range slices.Sorted(maps.Keys(physical)) {
 		if physical[name] == "" && macs[name] == "" {
-			flags = append(flags, fmt.Sprintf("--mac %s=MAC", names.Quoted(name)))
+			flags = append(flags, fmt.Sprintf("--mac %s=MAC", listtext.Quoted(name)))
 		}
 	}
 	return strings.Join(flags, " ")

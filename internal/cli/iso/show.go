@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/internal/shared/escape"
@@ -26,7 +26,7 @@ import (
 )
 
 func newShow(a *app.App) *cobra.Command {
-	o := &image.Options{App: a}
+	o := &liveimage.Options{App: a}
 	return reader(o, "show IMAGE", "Show what an image is, and all that was put into it", func(ctx context.Context, location string) error {
 		report, err := inspect(ctx, o, location)
 		if err != nil {
@@ -36,21 +36,21 @@ func newShow(a *app.App) *cobra.Command {
 	})
 }
 
-func inspect(ctx context.Context, o *image.Options, location string) (*iso.Report, error) {
+func inspect(ctx context.Context, o *liveimage.Options, location string) (*iso.Report, error) {
 	file, err := o.FetchImage(ctx, location)
 	if err != nil {
 		return nil, err
 	}
 	live, err := metered(o, "reading", location, file.Path)
 	if err != nil {
-		return nil, errors.Join(image.SourceFault(location, err), file.Close())
+		return nil, errors.Join(liveimage.SourceFault(location, err), file.Close())
 	}
 	report, err := live.Inspect(ctx)
 	if err := errors.Join(live.close(), file.Close()); err != nil {
 		o.Warn("%v", err)
 	}
 	if err != nil {
-		return nil, image.Fault(err)
+		return nil, liveimage.Fault(err)
 	}
 	return report, nil
 }
@@ -58,7 +58,7 @@ func inspect(ctx context.Context, o *image.Options, location string) (*iso.Repor
 type meteredImage struct {
 	*iso.Base
 	file  *os.File
-	shown *image.Meter
+	shown *liveimage.Meter
 }
 
 func (m *meteredImage) close() error {
@@ -66,10 +66,10 @@ func (m *meteredImage) close() error {
 	return m.file.Close()
 }
 
-func metered(o *image.Options, doing, location, path string) (*meteredImage, error) {
+func metered(o *liveimage.Options, doing, location, path string) (*meteredImage, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, image.MissingFault(location, app.FileFault("open the image", path, err))
+		return nil, liveimage.MissingFault(location, app.FileFault("open the image", path, err))
 	}
 	size, err := iso.SizeOf(file)
 	if err != nil {
@@ -79,7 +79,7 @@ func metered(o *image.Options, doing, location, path string) (*meteredImage, err
 	if app.IsURL(location) { // where it lies in the cache does not matter to the user
 		name = fetch.Redact(location)
 	}
-	shown := image.NewMeter(o.App, doing+" "+name)
+	shown := liveimage.NewMeter(o.App, doing+" "+name)
 	live, err := iso.OpenReader(name, &countedReader{from: file, shown: shown}, size)
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -90,7 +90,7 @@ func metered(o *image.Options, doing, location, path string) (*meteredImage, err
 // countedReader shows how many bytes were read; some may be twice.
 type countedReader struct {
 	from  io.ReaderAt
-	shown *image.Meter
+	shown *liveimage.Meter
 	done  atomic.Int64
 }
 
@@ -205,7 +205,7 @@ type verified struct {
 }
 
 func newVerify(a *app.App) *cobra.Command {
-	o := &image.Options{App: a}
+	o := &liveimage.Options{App: a}
 	return reader(o, "verify IMAGE", "Check an image for damage", func(ctx context.Context, location string) error {
 		found, err := verify(ctx, o, location)
 		if err != nil {
@@ -215,7 +215,7 @@ func newVerify(a *app.App) *cobra.Command {
 	})
 }
 
-func verify(ctx context.Context, o *image.Options, location string) (verified, error) {
+func verify(ctx context.Context, o *liveimage.Options, location string) (verified, error) {
 	file, err := o.FetchImage(ctx, location)
 	if err != nil {
 		return verified{}, err
@@ -227,7 +227,7 @@ func verify(ctx context.Context, o *image.Options, location string) (verified, e
 	case app.Is[*fs.PathError](err), app.Is[*model.Fault](err):
 		return verified{}, err
 	case iso.IsNotLive(err):
-		return verified{}, image.SourceFault(location, err)
+		return verified{}, liveimage.SourceFault(location, err)
 	case err != nil:
 		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), file.Path+": "), fetch.Redact(location)+": ")
 		found.Damage = append(found.Damage, iso.Damage{Problem: problem})
@@ -242,7 +242,7 @@ func verify(ctx context.Context, o *image.Options, location string) (verified, e
 	return found, nil
 }
 
-func printVerified(o *image.Options, found verified) error {
+func printVerified(o *liveimage.Options, found verified) error {
 	err := o.Print(printer.Result{Data: found, Names: []string{found.Image}, Text: found.text})
 	if err != nil || found.Sound {
 		return err
@@ -252,7 +252,7 @@ func printVerified(o *image.Options, found verified) error {
 }
 
 func (v verified) text() string {
-	lines := document.Each(v.Damage, iso.Damage.String)
+	lines := output.Each(v.Damage, iso.Damage.String)
 	switch {
 	case v.Sound && v.Rebuilt:
 		lines = append(lines, v.Image+" is sound; "+iso.ErrRebuilt.Error())

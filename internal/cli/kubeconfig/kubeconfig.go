@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -94,7 +94,7 @@ func notWritten(ctx context.Context, path string, err error) error {
 	case is:
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
-			Next: model.Advicef("try again; if nothing else is at it: rm %s", names.Quoted(locked.Lock)),
+			Next: model.Advicef("try again; if nothing else is at it: rm %s", listtext.Quoted(locked.Lock)),
 		}
 	case app.Is[*fs.PathError](err), app.Is[*os.LinkError](err):
 		return app.NotWritten(path, err)

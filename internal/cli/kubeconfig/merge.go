@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -97,8 +97,8 @@ func (o *mergeOptions) merge(ctx context.Context) error {
 	if !merged.Newer.IsZero() {
 		ends = merged.Newer
 	}
-	return o.printed(document.MergedKubeconfig{
-		KubeconfigContext: document.KubeconfigContext{
+	return o.printed(output.MergedKubeconfig{
+		KubeconfigContext: output.KubeconfigContext{
 			Context: merged.Name, File: path, Done: string(merged.Done), Changed: merged.Text != nil || now != before,
 		},
 		Current: now == merged.Name, Server: found.Server(), Expires: moment(ends, has),
@@ -161,7 +161,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	again := o.CommandLine()
 	next := "give another --name"
 	if o.As == "" {
-		next = again + " --name " + names.Quoted(taken.Name+"-new") + " leaves that as it is"
+		next = again + " --name " + listtext.Quoted(taken.Name+"-new") + " leaves that as it is"
 	}
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
@@ -173,7 +173,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 // tell prints, beside the result, what the user should know.
 func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before, now string) {
 	if len(merged.Others) > 0 {
-		o.Warn("what was replaced is also used by %s", names.ListText(merged.Others))
+		o.Warn("what was replaced is also used by %s", listtext.ListText(merged.Others))
 	}
 	if o.As == "" && merged.Name != found.name {
 		o.Say("The name %s is used for another entry there.", found.name)
@@ -181,7 +181,7 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 	if before != "" && before != now {
 		o.Say("The current context was %s.", before)
 		if o.Globals.Backend == app.BackendHub && o.Globals.Context == "" && o.Into == "" && o.Globals.Kubeconfig == "" {
-			o.Say("The hub is reached with --context %s from now on.", names.Quoted(before))
+			o.Say("The hub is reached with --context %s from now on.", listtext.Quoted(before))
 		}
 	}
 	if !merged.Newer.IsZero() {
@@ -195,10 +195,10 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 	}
 	reach := "kubectl"
 	if !slices.Contains(o.Globals.Kube.Files(), path) {
-		reach += " --kubeconfig " + names.Quoted(path)
+		reach += " --kubeconfig " + listtext.Quoted(path)
 	}
 	if now != merged.Name {
-		reach += " --context " + names.Quoted(merged.Name)
+		reach += " --context " + listtext.Quoted(merged.Name)
 	}
 	o.Say("Next: %s get nodes", reach)
 }
@@ -207,16 +207,16 @@ func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before
 func (o *mergeOptions) refreshing(found access) model.Advice {
 	switch {
 	case found.folder != "" && o.Dir != ".":
-		return model.Command("kubeconfig refresh", names.Quoted(found.folder), "--dir", names.Quoted(o.Dir))
+		return model.Command("kubeconfig refresh", listtext.Quoted(found.folder), "--dir", listtext.Quoted(o.Dir))
 	case found.folder != "":
-		return model.Command("kubeconfig refresh", names.Quoted(found.folder))
+		return model.Command("kubeconfig refresh", listtext.Quoted(found.folder))
 	case found.path != "" && o.From != app.StdoutName:
-		return model.Command("kubeconfig refresh", names.Quoted(found.name), "--cluster-kubeconfig", names.Quoted(found.path))
+		return model.Command("kubeconfig refresh", listtext.Quoted(found.name), "--cluster-kubeconfig", listtext.Quoted(found.path))
 	}
 	return ""
 }
 
-func (o *mergeOptions) printed(out document.MergedKubeconfig) error {
+func (o *mergeOptions) printed(out output.MergedKubeconfig) error {
 	return o.Print(printer.Result{Data: out, Names: []string{out.Context}, Text: func() string {
 		words := map[string]string{
 			string(kubeconfig.Added): "added to", string(kubeconfig.Unchanged): "already there in",

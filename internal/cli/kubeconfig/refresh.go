@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -58,7 +58,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true,
 			Err:  errors.New("it has no client certificate, so nothing says when it ends"),
-			Next: model.Command("download kubeconfig", names.Quoted(held.name)),
+			Next: model.Command("download kubeconfig", listtext.Quoted(held.name)),
 		}
 	}
 	now, after := offered{access: held}, before
@@ -125,7 +125,7 @@ func (o *refreshOptions) noneHeld(meant install.Target) error {
 	if name == "" {
 		name = "NAME"
 	}
-	next := model.Command("download kubeconfig", names.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
+	next := model.Command("download kubeconfig", listtext.Quoted(name)) + ", or name the file with --cluster-kubeconfig"
 	return app.NotFound("refresh the kubeconfig of", name, "there is none below "+o.Dir, next)
 }
 
@@ -159,7 +159,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
 			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has: %s", has.fullName(), has.ID, why),
-			Next: model.Command("download kubeconfig", names.Quoted(has.name)),
+			Next: model.Command("download kubeconfig", listtext.Quoted(has.name)),
 		}
 	}
 	text, err := app.ReadFile(ctx, held.path, kubeconfig.Largest)
@@ -217,14 +217,14 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
 		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; without valid credentials, do the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
-			who, nodeKubeconfig, model.Command("kubeconfig merge", names.Quoted(held.name), "--from new.kubeconfig")),
+			who, nodeKubeconfig, model.Command("kubeconfig merge", listtext.Quoted(held.name), "--from new.kubeconfig")),
 	}
 }
 
 // renewContexts gives the entries that were merged before the new access.
 func (o *refreshOptions) renewContexts(ctx context.Context, files []*kubeconfig.Config, old,
-	now access) ([]document.KubeconfigContext, error) {
-	out := []document.KubeconfigContext{}
+	now access) ([]output.KubeconfigContext, error) {
+	out := []output.KubeconfigContext{}
 	for _, file := range files {
 		renewed, err := file.Renew(old.Access, now.Access)
 		if err == nil && renewed.Text != nil && !o.DryRun {
@@ -237,14 +237,14 @@ func (o *refreshOptions) renewContexts(ctx context.Context, files []*kubeconfig.
 			return out, notWritten(ctx, file.Path, err)
 		}
 		for _, name := range renewed.Contexts {
-			out = append(out, document.KubeconfigContext{Context: name, File: file.Path, Done: string(kubeconfig.Refreshed), Changed: !o.DryRun})
+			out = append(out, output.KubeconfigContext{Context: name, File: file.Path, Done: string(kubeconfig.Refreshed), Changed: !o.DryRun})
 		}
 	}
 	return out, nil
 }
 
-func (o *refreshOptions) printed(held access, before, after time.Time, contexts []document.KubeconfigContext) error {
-	out := document.RefreshedKubeconfig{
+func (o *refreshOptions) printed(held access, before, after time.Time, contexts []output.KubeconfigContext) error {
+	out := output.RefreshedKubeconfig{
 		Cluster: held.name, File: held.path, Done: string(kubeconfig.Unchanged), DryRun: o.DryRun,
 		Before: moment(before, true), After: moment(after, true), Contexts: contexts,
 	}
@@ -280,7 +280,7 @@ func ending(now, at time.Time) string {
 	case at.IsZero():
 		return "has no end that can be read"
 	case at.Before(now):
-		return fmt.Sprintf("ended on %s, %s ago", date(at), names.CountText(days, "day"))
+		return fmt.Sprintf("ended on %s, %s ago", date(at), listtext.CountText(days, "day"))
 	}
-	return fmt.Sprintf("ends on %s, in %s", date(at), names.CountText(days, "day"))
+	return fmt.Sprintf("ends on %s, in %s", date(at), listtext.CountText(days, "day"))
 }

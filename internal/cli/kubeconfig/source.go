@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -141,7 +141,7 @@ func (o *options) kept(meant install.Target) (access, error) {
 			return access{}, app.FileFault("look for kubeconfigs in", o.Dir, err)
 		}
 		if len(all) > 1 {
-			return access{}, app.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, names.ListText(all))
+			return access{}, app.Usagef("%s has kubeconfigs of several clusters: name one of %s", o.Dir, listtext.ListText(all))
 		}
 		if len(all) == 0 {
 			return access{}, fs.ErrNotExist
@@ -169,13 +169,14 @@ func (o *options) notKept(path, folder string, err error) error {
 	if errors.Is(err, errAnothers) {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
-			Next: "give the folder that has the cluster's results with --dir, or " + model.Command("kubeconfig merge --from", names.Quoted(path)) +
+			Next: "give the folder that has the cluster's results with --dir, or " +
+				model.Command("kubeconfig merge --from", listtext.Quoted(path)) +
 				" for that one",
 		}
 	}
-	next := model.Command("download kubeconfig", names.Quoted(folder))
+	next := model.Command("download kubeconfig", listtext.Quoted(folder))
 	if o.Dir != "." {
-		next = model.Command("download kubeconfig", names.Quoted(folder), "--dir", names.Quoted(o.Dir))
+		next = model.Command("download kubeconfig", listtext.Quoted(folder), "--dir", listtext.Quoted(o.Dir))
 	}
 	return app.Unreadable("read kubeconfig", path, err, next)
 }
@@ -215,7 +216,7 @@ func (o *options) fetch(ctx context.Context, meant install.Target) (offered, err
 	if err != nil {
 		return offered{}, &model.Fault{
 			Code: model.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
-			Next: model.Command("describe", names.Quoted(found.Ref.Name)),
+			Next: model.Command("describe", listtext.Quoted(found.Ref.Name)),
 		}
 	}
 	out.ID, out.path = found.Ref.ID, ""
@@ -250,7 +251,7 @@ func onlyCluster(ctx context.Context, service *install.Client) (install.Target, 
 	}
 	why := "the service has none"
 	if len(clusters) > 1 {
-		why = "the service has several: " + names.ListText(document.Each(clusters, func(c model.Cluster) string { return c.Name }))
+		why = "the service has several: " + listtext.ListText(output.Each(clusters, func(c model.Cluster) string { return c.Name }))
 	}
 	return install.Target{}, app.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
 }

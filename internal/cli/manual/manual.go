@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 )
 
 // Page is what there is to say about one command or help topic.
@@ -85,13 +85,13 @@ func (p *Page) Man(w io.Writer) error { return write(w, "page.man.tmpl", p) }
 
 // Validations writes a page about every validation of the service, from the catalogue.
 func Validations(w io.Writer) error {
-	return write(w, "validations.md.tmpl", []catalogue.Subject{catalogue.SubjectHost, catalogue.SubjectCluster})
+	return write(w, "validations.md.tmpl", []explain.Subject{explain.SubjectHost, explain.SubjectCluster})
 }
 
-func validationsOf(subject catalogue.Subject) []catalogue.ValidationEntry {
-	var validations []catalogue.ValidationEntry
-	for _, entry := range catalogue.All(catalogue.KindValidation) {
-		if validation, known := catalogue.Validation(subject, entry.Name); known && entry.Subject == subject {
+func validationsOf(subject explain.Subject) []explain.ValidationEntry {
+	var validations []explain.ValidationEntry
+	for _, entry := range explain.All(explain.KindValidation) {
+		if validation, known := explain.Validation(subject, entry.Name); known && entry.Subject == subject {
 			validations = append(validations, validation)
 		}
 	}

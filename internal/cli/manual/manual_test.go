@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -143,8 +143,8 @@ func TestValidations(t *testing.T) {
 	if !found {
 		t.Fatal("no part about clusters")
 	}
-	for _, entry := range catalogue.All(catalogue.KindValidation) {
-		part := map[catalogue.Subject]string{catalogue.SubjectHost: hosts, catalogue.SubjectCluster: clusters}[entry.Subject]
+	for _, entry := range explain.All(explain.KindValidation) {
+		part := map[explain.Subject]string{explain.SubjectHost: hosts, explain.SubjectCluster: clusters}[entry.Subject]
 		_, row, found := strings.Cut(part, "\n| `"+entry.Name+"` | ")
 		row, _, _ = strings.Cut(row, "\n")
 		if !found || strings.Count(row, " | ") != 3 {

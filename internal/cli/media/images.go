@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/image"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
+	"github.com/oaictl/oaictl/internal/cli/output"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/boot"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -33,7 +33,7 @@ type createImagesOptions struct {
 
 // NewCreateImages is `create images`.
 func NewCreateImages(a *app.App) *cobra.Command {
-	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
+	o := &createImagesOptions{hostMediaOptions: hostMediaOptions{Options: liveimage.Options{App: a}}}
 	command := &cobra.Command{
 		Use:     "images -f FILE",
 		Aliases: []string{"image"},
@@ -57,7 +57,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	if o.URL != "" && !o.Netboot {
 		return app.Usagef("--url goes with --netboot")
 	}
-	where, err := image.FolderURL(o.URL)
+	where, err := liveimage.FolderURL(o.URL)
 	if err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	}
 	write := o.writeISO
 	if o.Netboot {
-		write = func(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+		write = func(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]output.Download, error) {
 			return o.writeNetboot(ctx, dir, where, media, host)
 		}
 	}
-	var written []document.Download
+	var written []output.Download
 	for n := range media.Cluster.Spec.Hosts {
 		files, err := write(ctx, dir, media, &media.Cluster.Spec.Hosts[n])
 		if err != nil {
@@ -101,52 +101,52 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 	return o.Saved(written, nil)
 }
 
-func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]document.Download, error) {
+func (o *createImagesOptions) writeISO(ctx context.Context, dir string, media *boot.Images, host *spec.Host) ([]output.Download, error) {
 	made, result, err := media.Of(host.Name).ISO(ctx, host.Name)
 	if err != nil {
-		return nil, image.ContentFault(err)
+		return nil, liveimage.ContentFault(err)
 	}
 	for _, w := range result.Warnings {
 		if o.Globals.Verbose > 0 {
 			o.Say("%s: %s", host.Name, w)
 		}
 	}
-	return image.WriteImage(ctx, o.App, made, image.Output{Path: filepath.Join(dir, app.FileName(host.Name)+".iso"), Force: true,
+	return liveimage.WriteImage(ctx, o.App, made, liveimage.Output{Path: filepath.Join(dir, app.FileName(host.Name)+".iso"), Force: true,
 		Sync: o.Sync})
 }
 
 func (o *createImagesOptions) writeNetboot(ctx context.Context, dir, where string, media *boot.Images,
-	host *spec.Host) ([]document.Download, error) {
+	host *spec.Host) ([]output.Download, error) {
 	n, err := media.Of(host.Name).Netboot(ctx, host.Name)
 	if err != nil {
-		return nil, image.ContentFault(err)
+		return nil, liveimage.ContentFault(err)
 	}
 	name, mine := app.FileName(host.Name), ""
-	rootfs := image.ScriptFolder + "../" + rootfsOf(media, host.Name)
+	rootfs := liveimage.ScriptFolder + "../" + rootfsOf(media, host.Name)
 	if where != "" {
 		mine, rootfs = where+"/"+name, where+"/"+rootfsOf(media, host.Name)
 	}
 	if n.Rootfs == nil {
 		rootfs = ""
 	}
-	files, err := image.NetbootFiles(n, mine, rootfs)
+	files, err := liveimage.NetbootFiles(n, mine, rootfs)
 	if err != nil {
 		return nil, err
 	}
-	return image.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
+	return liveimage.WriteFiles(ctx, o.App, filepath.Join(dir, name), true, files)
 }
 
-func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]document.Download, error) {
-	var written []document.Download
+func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media *boot.Images) ([]output.Download, error) {
+	var written []output.Download
 	for _, part := range media.Groups {
 		n, err := part.Netboot(ctx, part.Hosts[0].Name)
 		if err != nil {
-			return nil, image.ContentFault(err)
+			return nil, liveimage.ContentFault(err)
 		}
 		if n.Rootfs == nil {
 			continue
 		}
-		files, err := image.WriteFiles(ctx, o.App, dir, true, []image.File{{Name: rootfsOf(media, part.Hosts[0].Name), Image: n.Rootfs}})
+		files, err := liveimage.WriteFiles(ctx, o.App, dir, true, []liveimage.File{{Name: rootfsOf(media, part.Hosts[0].Name), Image: n.Rootfs}})
 		if err != nil {
 			return nil, err
 		}
@@ -158,13 +158,13 @@ func (o *createImagesOptions) writeRootfs(ctx context.Context, dir string, media
 // rootfsOf has the architecture in its name where there are several.
 func rootfsOf(media *boot.Images, host string) string {
 	if len(media.Groups) < 2 {
-		return image.RootfsName
+		return liveimage.RootfsName
 	}
 	return "rootfs-" + string(media.Of(host).Arch) + ".img"
 }
 
 type hostMediaOptions struct {
-	image.Options
+	liveimage.Options
 	File string
 	Base string
 
@@ -196,7 +196,7 @@ func (o *hostMediaOptions) cluster(ctx context.Context) (*spec.Cluster, error) {
 	}
 	if len(cluster.Spec.Hosts) == 0 {
 		return nil, &model.Fault{Code: model.CodeInput, Op: "make images of", On: o.File, Permanent: true, Err: errors.New("it names no hosts"),
-			Next: model.Command("download iso -f", names.Quoted(o.File))}
+			Next: model.Command("download iso -f", listtext.Quoted(o.File))}
 	}
 	return cluster, nil
 }
@@ -229,10 +229,10 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 		return err
 	}
 	advised := *fault
-	advised.Next = model.Command("create cluster -f", names.Quoted(o.File), "--detach")
+	advised.Next = model.Command("create cluster -f", listtext.Quoted(o.File), "--detach")
 	if missing.Installed {
 		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
-		advised.Next = model.Command("add-node -f", names.Quoted(o.File))
+		advised.Next = model.Command("add-node -f", listtext.Quoted(o.File))
 	}
 	return &advised
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
-	"github.com/oaictl/oaictl/internal/cli/image"
+	"github.com/oaictl/oaictl/internal/cli/liveimage"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/boot"
-	"github.com/oaictl/oaictl/pkg/install/machine"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -43,7 +43,7 @@ type isoServeOptions struct {
 
 // NewServe is `iso serve`.
 func NewServe(a *app.App) *cobra.Command {
-	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: image.Options{App: a}}}
+	o := &isoServeOptions{hostMediaOptions: hostMediaOptions{Options: liveimage.Options{App: a}}}
 	command := &cobra.Command{
 		Use:   "serve -f FILE",
 		Short: "Serve every host's own discovery image, until stopped",
@@ -75,7 +75,7 @@ func (o *isoServeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	given, err := image.FolderURL(o.URL)
+	given, err := liveimage.FolderURL(o.URL)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 	}
 	ways := map[netip.Addr]bool{}
 	for _, host := range cluster.BootedByBMC() {
-		if way, err := machine.Route(ctx, host.BMC); err == nil {
+		if way, err := bmc.Route(ctx, host.BMC); err == nil {
 			ways[way] = true
 		}
 	}
 	if service, err := url.Parse(o.Globals.ServiceURL); len(ways) == 0 && err == nil && service.Hostname() != "" {
-		if way, err := machine.Route(ctx, &spec.BMC{Address: service.Hostname()}); err == nil && !way.IsLoopback() {
+		if way, err := bmc.Route(ctx, &spec.BMC{Address: service.Hostname()}); err == nil && !way.IsLoopback() {
 			ways[way] = true
 		}
 	}
@@ -188,7 +188,7 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 	if err := o.openBases(ctx, media); err != nil {
 		return err
 	}
-	var items []document.Media
+	var items []output.Media
 	var failed error
 	for n := range media.Cluster.Spec.Hosts {
 		host := &media.Cluster.Spec.Hosts[n]
@@ -199,7 +199,7 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 			}
 			o.Warn("%s: %v", host.Name, err)
 			o.SayNext(err)
-			failed = image.ContentFault(err)
+			failed = liveimage.ContentFault(err)
 			continue
 		}
 		items = append(items, item)
@@ -211,29 +211,29 @@ func (o *isoServeOptions) prepare(ctx context.Context, media *boot.Images, serve
 	return o.Print(mediaResult(items))
 }
 
-func (o *isoServeOptions) sayBootURL(items []document.Media, url string) {
-	netboots := slices.ContainsFunc(items, func(m document.Media) bool { return m.IPXE != "" })
+func (o *isoServeOptions) sayBootURL(items []output.Media, url string) {
+	netboots := slices.ContainsFunc(items, func(m output.Media) bool { return m.IPXE != "" })
 	if netboots && (o.Globals.Output == "wide" || o.Globals.Verbose > 0) {
 		o.Say("for DHCP, to all machines: %s", url)
 	}
 }
 
 func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, server *serve.Server,
-	host *spec.Host) (document.Media, error) {
+	host *spec.Host) (output.Media, error) {
 	part := media.Of(host.Name)
 	live, err := part.Base(ctx)
 	if err != nil {
-		return document.Media{}, err
+		return output.Media{}, err
 	}
 	made, _, err := part.ISO(ctx, host.Name)
 	if err != nil {
-		return document.Media{}, err
+		return output.Media{}, err
 	}
-	item := document.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
+	item := output.Media{Host: host.Name, ISO: server.URL(host.Name, serve.ISO)}
 	files := []serve.File{{Kind: serve.ISO, Image: made, Base: live.Identity()}}
 	if n, err := part.Netboot(ctx, host.Name); err != nil {
 		if err := o.sayNoNetboot(ctx, host.Name, err); err != nil {
-			return document.Media{}, err
+			return output.Media{}, err
 		}
 	} else {
 		files = append(files, netbootMedia(n, live.Identity(), server.URL(host.Name, serve.Rootfs))...)
@@ -244,7 +244,7 @@ func (o *isoServeOptions) prepareHost(ctx context.Context, media *boot.Images, s
 		}
 	}
 	if err := server.Set(host.Name, files...); err != nil {
-		return document.Media{}, err
+		return output.Media{}, err
 	}
 	return item, server.SetMACs(host.Name, macsOf(media.Cluster, host)...)
 }
@@ -278,14 +278,14 @@ func netbootMedia(n *iso.Netboot, live, rootfs string) []serve.File {
 	return append(files,
 		serve.File{Kind: serve.AddrSize, Image: overlay.Bytes(n.AddrSize)},
 		serve.File{Kind: serve.Ins, Image: overlay.Bytes([]byte(n.Ins))},
-		serve.File{Kind: serve.Prm, Image: overlay.Bytes(image.ParameterFile(n, rootfs))},
+		serve.File{Kind: serve.Prm, Image: overlay.Bytes(liveimage.ParameterFile(n, rootfs))},
 	)
 }
 
 func macsOf(c *spec.Cluster, host *spec.Host) []string {
 	var macs []string
 	_, named, _ := c.StaticNetwork(host)
-	for _, mac := range append([]string{host.Match.MAC}, document.Each(named, func(m spec.NIC) string { return m.MAC })...) {
+	for _, mac := range append([]string{host.Match.MAC}, output.Each(named, func(m spec.NIC) string { return m.MAC })...) {
 		if mac != "" && !slices.ContainsFunc(macs, func(known string) bool { return strings.EqualFold(known, mac) }) {
 			macs = append(macs, mac)
 		}
@@ -293,17 +293,17 @@ func macsOf(c *spec.Cluster, host *spec.Host) []string {
 	return macs
 }
 
-func mediaResult(items []document.Media) printer.Result {
-	names := document.Each(items, func(m document.Media) string { return m.ISO })
+func mediaResult(items []output.Media) printer.Result {
+	names := output.Each(items, func(m output.Media) string { return m.ISO })
 	table := printer.Table{Columns: []printer.Column{{Name: "HOST"}, {Name: "NETBOOT", Wide: true}, {Name: "ISO", Prose: true}},
-		Rows: document.Each(items, func(m document.Media) []string {
+		Rows: output.Each(items, func(m output.Media) []string {
 			return []string{m.Host, cmp.Or(m.IPXE, m.Ins), m.ISO}
 		})}
-	return printer.Result{Data: document.List(items), Names: names, Table: func() printer.Table { return table }}
+	return printer.Result{Data: output.List(items), Names: names, Table: func() printer.Table { return table }}
 }
 
 func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
-	names := document.Each(cut.Readers, func(r serve.Reader) string {
+	names := output.Each(cut.Readers, func(r serve.Reader) string {
 		return fmt.Sprintf("%s (%s of %s)", r.Host, bytesize.Text(r.Bytes), bytesize.Text(r.Size))
 	})
 	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))

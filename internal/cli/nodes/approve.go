@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -175,7 +175,7 @@ func (o *approveOptions) await(ctx context.Context, plane *node.Plane) error {
 
 // once judges the requests that are pending, and approves those that are proven.
 func (o *approveOptions) once(ctx context.Context, client *install.Client, desired *model.Desired,
-	observed *model.Observed) (done, left []document.Request, err error) {
+	observed *model.Observed) (done, left []output.Request, err error) {
 	verdicts, seen, err := client.Requests(ctx, desired, observed, o.ids)
 	if err != nil {
 		return nil, nil, err
@@ -204,7 +204,7 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 		}
 		if v.Decision != model.RequestApprove {
 			if v.Newer == "" && (len(o.Requests) == 0 || o.asksFor(v)) {
-				left = append(left, document.OfRequest(v))
+				left = append(left, output.OfRequest(v))
 			}
 			continue
 		}
@@ -212,7 +212,7 @@ func (o *approveOptions) once(ctx context.Context, client *install.Client, desir
 			return done, left, err
 		}
 		given[v.Host] = given[v.Host] || v.Kind == model.RequestClient
-		done = append(done, document.OfRequest(v))
+		done = append(done, output.OfRequest(v))
 		if o.Watch {
 			o.Say("approved %s of %s, for a %s certificate", v.Name, v.Host, v.Kind)
 		}
@@ -242,27 +242,28 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		switch {
 		case i < 0:
 			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request of that name",
-				model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+				model.Command("get nodes", listtext.Quoted(seen.Cluster.Name)))
 		case all[i].Reason == model.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
 		case all[i].Decision == model.RequestIgnore:
 			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message),
-				model.Command("get nodes", names.Quoted(seen.Cluster.Name)))
+				model.Command("get nodes", listtext.Quoted(seen.Cluster.Name)))
 		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
-			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, names.ListText(o.nodes),
+			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, listtext.ListText(o.nodes),
 				cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
 		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
 			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
 			return nil, o.refusal(newest.Host,
 				fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name),
-				nextOf(document.OfRequest(newest)))
+				nextOf(output.OfRequest(newest)))
 		}
 	}
 	return of, nil
 }
 
 func (o *approveOptions) refusal(on string, why error, next model.Advice) error {
-	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, names.ListText(o.nodes)), Permanent: true, Err: why, Next: next}
+	return &model.Fault{Code: model.CodeFailure, Op: "approve", On: cmp.Or(on, listtext.ListText(o.nodes)), Permanent: true, Err: why,
+		Next: next}
 }
 
 // person asks a person whether a request is approved, once.
@@ -278,13 +279,13 @@ func (o *approveOptions) person(v model.RequestVerdict) (bool, error) {
 	return o.Ask(fmt.Sprintf("approve the request %s of %s for a %s certificate?", v.Name, v.Host, v.Kind))
 }
 
-func (o *approveOptions) report(done, left []document.Request) error {
+func (o *approveOptions) report(done, left []output.Request) error {
 	all := slices.Concat(done, left)
-	approved := document.Each(done, func(r document.Request) string { return "csr/" + r.Name })
+	approved := output.Each(done, func(r output.Request) string { return "csr/" + r.Name })
 	err := o.Print(printer.Result{Data: all, Names: approved, Text: func() string {
 		var text strings.Builder
 		if len(all) == 0 {
-			escape.Fprintf(&text, "no request of %s is pending\n", names.ListText(o.nodes))
+			escape.Fprintf(&text, "no request of %s is pending\n", listtext.ListText(o.nodes))
 		}
 		for _, r := range done {
 			escape.Fprintf(&text, "approved %s of %s, for a %s certificate\n", r.Name, r.Host, r.Kind)
@@ -308,19 +309,19 @@ func (o *approveOptions) report(done, left []document.Request) error {
 }
 
 // nextOf is what a person can do about a request that is left pending.
-func nextOf(r document.Request) model.Advice {
+func nextOf(r output.Request) model.Advice {
 	switch model.RequestDecision(r.Decision) {
 	case model.RequestAsk:
-		words := []string{"approve", names.Quoted(r.Host)}
+		words := []string{"approve", listtext.Quoted(r.Host)}
 		for _, address := range r.Addresses {
-			words = append(words, "--allow-address", names.Quoted(r.Host+"="+address))
+			words = append(words, "--allow-address", listtext.Quoted(r.Host+"="+address))
 		}
 		if len(r.Addresses) == 0 {
-			words = append(words, "--request", names.Quoted(r.Name))
+			words = append(words, "--request", listtext.Quoted(r.Name))
 		}
 		return "if it is the node's: " + model.Command(words...)
 	case model.RequestWait:
-		return model.Command("approve", names.Quoted(r.Host), "--watch")
+		return model.Command("approve", listtext.Quoted(r.Host), "--watch")
 	}
-	return model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", names.Quoted(r.Name))
+	return model.Advicef("find out who asks for it; to approve it nevertheless: kubectl certificate approve %s", listtext.Quoted(r.Name))
 }

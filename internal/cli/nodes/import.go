@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/kubeconfig"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/node"
@@ -160,17 +160,17 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 // a pull secret. A service gives back none, so that the cluster's own is read from it once more.
 func (o *importOptions) next(name string) model.Advice {
 	words := []string{
-		"add-node --cluster", names.Quoted(name), "--name HOST --mac MAC",
-		"--pull-secret", names.Quoted(cmp.Or(o.PullSecret, clusterSecretFile)), "--cluster-kubeconfig", names.Quoted(o.Kubeconfig),
+		"add-node --cluster", listtext.Quoted(name), "--name HOST --mac MAC",
+		"--pull-secret", listtext.Quoted(cmp.Or(o.PullSecret, clusterSecretFile)), "--cluster-kubeconfig", listtext.Quoted(o.Kubeconfig),
 	}
 	if o.Dir != "." {
-		words = append(words, "--dir", names.Quoted(o.Dir))
+		words = append(words, "--dir", listtext.Quoted(o.Dir))
 	}
 	if !o.ClusterSecret {
 		return model.Command(words...)
 	}
 	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
-		names.Quoted(o.Kubeconfig), clusterSecretFile)
+		listtext.Quoted(o.Kubeconfig), clusterSecretFile)
 	return "a discovery image takes the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
 }
 
@@ -191,7 +191,7 @@ func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {
 		filepath.Join(o.Dir, c.Metadata.Name, "auth", model.KubeconfigFile))
 }
 
-func (o *importOptions) document(is node.Description, id string) document.Imported {
-	return document.Imported{Name: is.Name, BaseDomain: is.BaseDomain, ID: id, OpenShiftID: is.ID, Version: is.Version, Arch: string(is.Arch),
+func (o *importOptions) document(is node.Description, id string) output.Imported {
+	return output.Imported{Name: is.Name, BaseDomain: is.BaseDomain, ID: id, OpenShiftID: is.ID, Version: is.Version, Arch: string(is.Arch),
 		API: is.API}
 }

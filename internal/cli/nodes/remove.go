@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -111,7 +111,7 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 	if fault, is := errors.AsType[*model.Fault](err); is && fault.Code == model.CodeNotFound {
 		named := *fault
 		named.Next = model.Advicef("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}",
-			fault.Next, names.Quoted(o.nodes[0]))
+			fault.Next, listtext.Quoted(o.nodes[0]))
 		return nil, &named
 	}
 	if err != nil {
@@ -135,8 +135,8 @@ func (o *removeOptions) ofFile(ctx context.Context, service *install.Client) (*i
 
 // gone reports that nothing is left to do.
 func (o *removeOptions) gone(plan model.Plan) error {
-	return o.Changed(document.Each(plan.Removals, func(r model.NodeRemoval) document.Changed {
-		return document.Changed{Kind: "node", Name: r.Node, ID: r.Node, Done: "gone already"}
+	return o.Changed(output.Each(plan.Removals, func(r model.NodeRemoval) output.Changed {
+		return output.Changed{Kind: "node", Name: r.Node, ID: r.Node, Done: "gone already"}
 	})...)
 }
 
@@ -145,16 +145,16 @@ func (o *removeOptions) gone(plan model.Plan) error {
 func (o *removeOptions) confirm(desired *model.Desired, plan model.Plan) error {
 	o.Agree(desired, plan)
 	o.Say("%s", escape.Text(strings.TrimSuffix(app.RemovalText(desired, o.Hinted(plan)), "\n")))
-	nodes := document.Each(plan.Removals, func(r model.NodeRemoval) string { return r.Node })
-	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", names.ListText(nodes), desired.FullName()))
+	nodes := output.Each(plan.Removals, func(r model.NodeRemoval) string { return r.Node })
+	return o.Confirm(o.Yes, fmt.Sprintf("remove %s from %s?", listtext.ListText(nodes), desired.FullName()))
 }
 
 // show prints what would be done.
 func (o *removeOptions) show(desired *model.Desired, observed *model.Observed, plan model.Plan) error {
 	then := (&install.Look{Desired: desired, Observed: observed, Plan: plan}).Then()
 	plan = o.Hinted(plan)
-	keys := document.Each(plan.Actions, func(a model.Action) string { return a.Key })
-	return o.Print(printer.Result{Data: document.OfPlan(plan, then), Names: keys, Text: func() string {
+	keys := output.Each(plan.Actions, func(a model.Action) string { return a.Key })
+	return o.Print(printer.Result{Data: output.OfPlan(plan, then), Names: keys, Text: func() string {
 		return app.RemovalText(desired, plan)
 	}})
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -165,7 +165,7 @@ func (p *plain) tellPart(at time.Time) {
 	if len(p.part) == 1 {
 		be = "is"
 	}
-	text := fmt.Sprintf("%s %s part of the cluster already: %s", names.CountText(len(p.part), "host"), be, names.ListText(p.part))
+	text := fmt.Sprintf("%s %s part of the cluster already: %s", listtext.CountText(len(p.part), "host"), be, listtext.ListText(p.part))
 	p.part = nil
 	_, _ = fmt.Fprintf(p.w, "%s %s\n", at.In(p.zone).Format(time.TimeOnly), text)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -163,7 +163,7 @@ func (o *labOptions) environment(lab *management.Lab) string {
 	}
 	var text strings.Builder
 	for _, variable := range list {
-		fmt.Fprintf(&text, "export %s=%s\n", variable[0], names.Quoted(variable[1]))
+		fmt.Fprintf(&text, "export %s=%s\n", variable[0], listtext.Quoted(variable[1]))
 	}
 	return text.String()
 }
@@ -181,9 +181,9 @@ func (o *labOptions) plays(c *spec.Cluster, environment string) []string {
 		fmt.Sprintf("Playing %s, the machines of %s%s, %g times as fast as in life. The machines boot once there is an image for them.", what,
 			c.Metadata.Name, with, o.Speed),
 		"Next, in another shell:",
-		"  . " + names.Quoted(environment),
-		"  " + o.Identity.Name + " create cluster -f " + names.Quoted(o.File),
+		"  . " + listtext.Quoted(environment),
+		"  " + o.Identity.Name + " create cluster -f " + listtext.Quoted(o.File),
 		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards, with the results of the clusters that you install.",
-			names.Quoted(o.Dir)),
+			listtext.Quoted(o.Dir)),
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
 	"github.com/oaictl/oaictl/pkg/capi"
@@ -238,7 +238,7 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 	case len(s.workloads) > 1:
 		plays = fmt.Sprintf("%d workload clusters are played at a time", len(s.workloads))
 	}
-	kubeconfig := names.Quoted(s.said.Kubeconfig)
+	kubeconfig := listtext.Quoted(s.said.Kubeconfig)
 	lines := []string{
 		fmt.Sprintf("%s is a management cluster of Cluster API, %g times as fast as in life, with %d machines behind its BareMetalHosts; %s.",
 			s.said.Host, o.Speed, o.Hosts, plays),
@@ -247,12 +247,12 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 	}
 	if o.Apart {
 		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --allow-endpoint 127.0.0.0/8 --webhook-port %d --webhook-cert-dir %s --metrics-bind-address 0 --health-address 0 --log-format text",
-			o.Identity.Name, kubeconfig, s.said.WebhookPort, names.Quoted(s.said.WebhookCertDir)))
+			o.Identity.Name, kubeconfig, s.said.WebhookPort, listtext.Quoted(s.said.WebhookCertDir)))
 	}
 	return append(lines,
-		"  "+names.Quoted(s.said.Kubectl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" get baremetalhosts",
-		"  "+names.Quoted(s.said.Clusterctl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" describe cluster NAME",
-		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards.", names.Quoted(o.Dir)))
+		"  "+listtext.Quoted(s.said.Kubectl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" get baremetalhosts",
+		"  "+listtext.Quoted(s.said.Clusterctl)+" --kubeconfig "+kubeconfig+" -n "+o.Namespace+" describe cluster NAME",
+		fmt.Sprintf("Stop it with Ctrl-C. The folder %s stays; delete it afterwards.", listtext.Quoted(o.Dir)))
 }
 
 // sourceTree is the folder of oaictl's sources at or above the working folder; "" outside of them.

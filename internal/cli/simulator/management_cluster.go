@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator/management"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
@@ -43,7 +43,7 @@ func flavours() map[string]int { return map[string]int{"sno": 0, "compact": 0, "
 func (o *managementOptions) clusterOf() ([]byte, error) {
 	workers, known := flavours()[o.Cluster]
 	if !known {
-		return nil, app.Usagef("--cluster %s: the templates that it takes are compact, ha, metal3 and sno", names.Quoted(o.Cluster))
+		return nil, app.Usagef("--cluster %s: the templates that it takes are compact, ha, metal3 and sno", listtext.Quoted(o.Cluster))
 	}
 	masters := 3
 	if o.Cluster == "sno" {
@@ -93,7 +93,7 @@ func (o *managementOptions) makeCluster(ctx context.Context, connection *rest.Co
 	if err := os.WriteFile(path, kubeconfig, 0o600); err != nil {
 		return err
 	}
-	o.Say("Cluster %s is Available. Its kubeconfig is %s.", clusterName, names.Quoted(path))
+	o.Say("Cluster %s is Available. Its kubeconfig is %s.", clusterName, listtext.Quoted(path))
 	<-ctx.Done()
 	return os.Remove(path) // as all that is played
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator"
 	"github.com/oaictl/oaictl/internal/simulator/auth"
 	"github.com/oaictl/oaictl/internal/simulator/scenario"
@@ -243,7 +243,7 @@ func (o *serveOptions) letIn(mode auth.Mode, dir, address string) string {
 		words = append(words, "--ca-file", o.Cert)
 	}
 	for i, word := range words[1:] {
-		words[i+1] = names.Quoted(word)
+		words[i+1] = listtext.Quoted(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/cli/app"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/simulator"
 	simulatedspoke "github.com/oaictl/oaictl/internal/simulator/spoke"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -150,7 +150,7 @@ func (o *spokeOptions) plays(kube *rest.Config, c simulatedspoke.Cluster) string
 	}
 	text := fmt.Sprintf("Playing cluster %s.%s (OpenShift %s, id %s) on %s", c.Name, c.BaseDomain, c.Version, c.ID,
 		strings.TrimSuffix(kube.Host, "/"))
-	return text + ", with the nodes " + names.ListText(nodes) + "; " + who + ". Stop it with Ctrl-C."
+	return text + ", with the nodes " + listtext.ListText(nodes) + "; " + who + ". Stop it with Ctrl-C."
 }
 
 func spokeFault(kube *rest.Config, err error) *model.Fault {

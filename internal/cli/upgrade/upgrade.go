@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/printer"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/shared/escape"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -100,7 +100,7 @@ func (o *clusterOptions) run(ctx context.Context) error {
 	if o.Globals.Progress == app.ProgressJSON || state == nil || failed != nil && !o.Globals.Format.Machine() {
 		return failed
 	}
-	return errors.Join(failed, o.report(document.OfUpgrade(found.FullName(), o.To, state, &decision)))
+	return errors.Join(failed, o.report(output.OfUpgrade(found.FullName(), o.To, state, &decision)))
 }
 
 // endCode is the exit code of a run. An interrupt outranks the error that it caused.
@@ -142,7 +142,7 @@ func (o *clusterOptions) show(ctx context.Context) error {
 	if err != nil {
 		return o.unread(err)
 	}
-	u := document.OfUpgrade(o.found.FullName(), state.Next(), state, &decision)
+	u := output.OfUpgrade(o.found.FullName(), state.Next(), state, &decision)
 	for i := range spoke.Operators {
 		if operator := &spoke.Operators[i]; !operator.Well() {
 			u.InTheWay = append(u.InTheWay, fmt.Sprintf("ClusterOperator %s is %s: %s", operator.Name, illness(operator),
@@ -153,7 +153,7 @@ func (o *clusterOptions) show(ctx context.Context) error {
 		return err
 	}
 	next := u.To
-	if i := slices.IndexFunc(u.Updates, func(u document.Update) bool { return u.Recommended }); next == "" && i >= 0 {
+	if i := slices.IndexFunc(u.Updates, func(u output.Update) bool { return u.Recommended }); next == "" && i >= 0 {
 		next = u.Updates[i].Version
 	}
 	if next != "" && u.Version != "" {
@@ -171,7 +171,7 @@ func illness(o *model.ClusterOperator) string {
 
 // command is the one that updates the cluster to a version, or that waits until it is.
 func (o *clusterOptions) command(version string) model.Advice {
-	return model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name), "--to", names.Quoted(version))
+	return model.Command("upgrade cluster", listtext.Quoted(o.found.Ref.Name), "--to", listtext.Quoted(version))
 }
 
 // unread completes the error of a cluster that was reached and does not answer.
@@ -274,7 +274,7 @@ func (o *clusterOptions) advised(err error, state *upgrade.State) error {
 	case fault.Code == model.CodeFailure && next != "" && next != o.To:
 		fault.Next = o.command(next) + ", which waits for that update"
 	default:
-		fault.Next = model.Command("upgrade cluster", names.Quoted(o.found.Ref.Name)) + ", which shows what it offers and what is in the way"
+		fault.Next = model.Command("upgrade cluster", listtext.Quoted(o.found.Ref.Name)) + ", which shows what it offers and what is in the way"
 	}
 	return fault
 }
@@ -305,13 +305,13 @@ func (o *clusterOptions) tell(e model.Event) {
 }
 
 // report prints how the cluster stands.
-func (o *clusterOptions) report(u document.Upgrade) error {
+func (o *clusterOptions) report(u output.Upgrade) error {
 	shown := func() string { return text(&u, o.To == "") }
 	return o.Print(printer.Result{Data: u, Names: []string{"cluster/" + o.found.Ref.Name}, Text: shown})
 }
 
 // text is how a cluster stands, with all that it can be updated to or that alone which was asked for.
-func text(u *document.Upgrade, all bool) string {
+func text(u *output.Upgrade, all bool) string {
 	var text strings.Builder
 	app.Facts(&text, "", [][2]string{
 		{"Cluster", u.Cluster}, {"Version", u.Version}, {"Channel", cmp.Or(u.Channel, "none")}, {"Update", u.Message},
@@ -319,7 +319,7 @@ func text(u *document.Upgrade, all bool) string {
 	if !all {
 		return text.String()
 	}
-	var risky []document.Update
+	var risky []output.Update
 	recommended := []string{}
 	for _, update := range u.Updates {
 		if update.Recommended {
@@ -332,7 +332,7 @@ func text(u *document.Upgrade, all bool) string {
 		recommended = append(recommended, "none")
 	}
 	app.Section(&text, "Available updates", recommended, func(version string) string { return escape.Sprintf("  %s\n", version) })
-	app.Section(&text, "Updates that are not recommended for this cluster", risky, func(u document.Update) string {
+	app.Section(&text, "Updates that are not recommended for this cluster", risky, func(u output.Update) string {
 		return escape.Sprintf("  %s  %s\n", u.Version, strings.Join(u.Risks, "; "))
 	})
 	app.Section(&text, "In the way", u.InTheWay, func(line string) string { return escape.Sprintf("  ! %s\n", line) })

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/cli/app"
-	"github.com/oaictl/oaictl/internal/cli/document"
+	"github.com/oaictl/oaictl/internal/cli/output"
 	"github.com/oaictl/oaictl/internal/cli/progress"
 	"github.com/oaictl/oaictl/internal/cli/streams"
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -155,7 +155,7 @@ func TestEmptyVersion(t *testing.T) {
 // TestTextHasTheNotes: what -o json says of an update that runs, the plain output says too, and once.
 func TestTextHasTheNotes(t *testing.T) {
 	const paused, lags = "MachineConfigPool worker is paused", "1 of 5 nodes\x1b[2J run an older kubelet"
-	shown := text(&document.Upgrade{Cluster: "lab", InTheWay: []string{paused}, Notes: []string{paused, lags}}, true)
+	shown := text(&output.Upgrade{Cluster: "lab", InTheWay: []string{paused}, Notes: []string{paused, lags}}, true)
 	if strings.Count(shown, paused) != 1 || !strings.Contains(shown, "\nNotes:\n  1 of 5 nodes\\u001b[2J run an older kubelet\n") {
 		t.Errorf("it says %s", shown)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -122,7 +122,7 @@ func (h *Maker) InstallAnnotations() map[string]string {
 }
 
 func (h *Maker) annotated() model.Settings {
-	settings := maps.Clone(setting.IgnoredOf(h.Cluster))
+	settings := maps.Clone(clustersettings.IgnoredOf(h.Cluster))
 	if settings == nil {
 		settings = model.Settings{}
 	}
@@ -152,7 +152,7 @@ func Networking(c *spec.Cluster) Fields {
 // networked is what the file says, and the manager of the network if the platform decides it and the file does not name
 // it: the webhook would fill that in, and a hub without the webhook needs it in the object.
 func networked(c *spec.Cluster) model.Settings {
-	settings := setting.OfCluster(c)
+	settings := clustersettings.OfCluster(c)
 	if c.Spec.Network.UserManaged == nil && UserManagedByPlatform(c) {
 		settings[model.SettingUserManaged] = model.ValueOf(true)
 	}
@@ -290,7 +290,7 @@ func encryption() form[spec.DiskEncryption] {
 		write: func(d spec.DiskEncryption) any {
 			out := Fields{}
 			Put(out, "enableOn", d.On.ServiceWords())
-			Put(out, "mode", setting.EncryptionWord(d.Mode))
+			Put(out, "mode", clustersettings.EncryptionWord(d.Mode))
 			if len(d.Tang) > 0 {
 				out["tangServers"] = string(model.ValueOf(d.Tang))
 			}
@@ -299,8 +299,8 @@ func encryption() form[spec.DiskEncryption] {
 		read: func(content any) (spec.DiskEncryption, error) {
 			fields, err := as[Fields](content)
 			out := spec.DiskEncryption{
-				On:   setting.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)),
-				Mode: cmp.Or(setting.CanonicalWord[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
+				On:   clustersettings.RolesOf(cmp.Or(textAt(fields, "enableOn"), spec.NoRoles)),
+				Mode: cmp.Or(clustersettings.CanonicalWord[spec.EncryptionMode](textAt(fields, "mode")), spec.TPM),
 			}
 			if servers := textAt(fields, "tangServers"); servers != "" && json.Unmarshal([]byte(servers), &out.Tang) != nil {
 				out.Tang, err = nil, &insideError{"tangServers is not a JSON list of {url, thumbprint}"}
@@ -336,7 +336,7 @@ func writeIgnored(object Fields, ignored spec.IgnoreValidations) error {
 }
 
 func readIgnored(object Fields) (spec.IgnoreValidations, bool, error) {
-	list := func(name string) []string { return setting.Commas(textAt(object, annotation(name)...)) }
+	list := func(name string) []string { return clustersettings.Commas(textAt(object, annotation(name)...)) }
 	return spec.IgnoreValidations{
 		Cluster: list(hubapi.AnnotationIgnoredClusterValidations), Hosts: list(hubapi.AnnotationIgnoredHostValidations),
 	}, true, nil

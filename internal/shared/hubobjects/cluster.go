@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -92,7 +92,7 @@ func (h *Maker) importedMetadata() Fields {
 // API server wants there.
 func (h *Maker) importedInstall(endpointCA string) *unstructured.Unstructured {
 	c := h.Cluster
-	settings := setting.OfCluster(c)
+	settings := clustersettings.OfCluster(c)
 	if key := c.SSHKey(); key != "" {
 		settings[model.SettingSSHKeys] = model.ValueOf(key)
 	}

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -80,7 +80,7 @@ func (h *Maker) InfraEnv(plan model.InfraEnvPlan) *unstructured.Unstructured {
 func architecture() form[string] {
 	return form[string]{write: text[string]().write, read: func(content any) (string, error) {
 		value, err := as[string](content)
-		return string(setting.CanonicalWord[spec.Arch](strings.ToLower(value))), err
+		return string(clustersettings.CanonicalWord[spec.Arch](strings.ToLower(value))), err
 	}}
 }
 
@@ -89,7 +89,7 @@ func imageType() form[string] {
 		write: func(v string) any { return v + "-iso" },
 		read: func(content any) (string, error) {
 			value, err := as[string](content)
-			return string(setting.CanonicalWord[spec.ImageType](value)), err
+			return string(clustersettings.CanonicalWord[spec.ImageType](value)), err
 		},
 	}
 }
@@ -148,7 +148,7 @@ func writeNodeLabels(object Fields, labels map[string]string) error {
 
 func readNodeLabels(object Fields) (map[string]string, bool, error) {
 	labels := map[string]string{}
-	for _, key := range setting.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
+	for _, key := range clustersettings.Commas(textAt(object, annotation(hubapi.AnnotationPropagateNodeLabels)...)) {
 		labels[key] = textAt(object, label(key)...)
 	}
 	return labels, true, nil
@@ -179,7 +179,7 @@ func readIronic(object Fields) (spec.Ironic, bool, error) {
 		Agent: textAt(object, annotation(hubapi.AnnotationEnableIronicAgent)...) == "true",
 		Image: textAt(object, annotation(hubapi.AnnotationIronicAgentImage)...),
 	}
-	families := setting.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
+	families := clustersettings.Commas(textAt(object, annotation(hubapi.AnnotationIPFamily)...))
 	slices.Sort(families)
 	for _, family := range families {
 		out.IPFamilies = append(out.IPFamilies, spec.IPFamily(family))
@@ -285,7 +285,7 @@ func (h *Maker) Classifications() []*unstructured.Unstructured {
 
 // HubFields sets what a hub alone acts on: labels, annotations, fields of an InfraEnv.
 func (h *Maker) HubFields(object *unstructured.Unstructured) {
-	settings, _ := setting.OfInfraEnv(h.Cluster, "") // what is wrong is reported where the InfraEnv is made
+	settings, _ := clustersettings.OfInfraEnv(h.Cluster, "") // what is wrong is reported where the InfraEnv is made
 	maps.DeleteFunc(settings, func(name model.Setting, _ model.Value) bool { return !strings.HasPrefix(string(name), "spec.hub.") })
 	_ = InfraEnvTable().Write(object.Object, settings)
 }

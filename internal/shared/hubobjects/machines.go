@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -50,7 +50,7 @@ func AgentTable(secrets HostSecrets) Table {
 		row(model.SettingEndpointToken, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Token, "ignitionEndpointTokenReference", Fields{"name": secrets.Token, "namespace": secrets.Namespace})
 		}, func(object Fields) (string, bool, error) {
-			return setting.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
+			return clustersettings.TokenSet, textAt(object, inSpec("ignitionEndpointTokenReference", "name")...) != "", nil
 		}),
 		row(model.SettingFencing, nil, func(object Fields, _ string) error {
 			return setNamed(object, secrets.Fencing, "fencingCredentialsSecretRef", secrets.Fencing)
@@ -128,7 +128,7 @@ func (h *Maker) BareMetalHost(host *spec.Host, boots model.InfraEnvPlan) *unstru
 	Put(s, "bootMACAddress", host.Match.MAC)
 	h.PutHints(s, host)
 	if boots.Arch != spec.X86 { // which it is by itself; definitions that come with the service have no such field
-		Put(s, "architecture", setting.KernelArch(boots.Arch))
+		Put(s, "architecture", clustersettings.KernelArch(boots.Arch))
 	}
 	object.Object["spec"] = s
 	return object
@@ -148,7 +148,7 @@ func (h *Maker) poolName(ref string) string {
 }
 
 func (h *Maker) annotateHost(object Fields, host *spec.Host) {
-	settings := setting.OfHost(host, "", nil)
+	settings := clustersettings.OfHost(host, "", nil)
 	if host.Role == spec.Auto {
 		delete(settings, model.SettingRole)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -224,7 +224,7 @@ func proxies() form[spec.Proxy] {
 			fields, err := as[Fields](content)
 			return spec.Proxy{
 				HTTP: spec.ProxyURL(textAt(fields, "httpProxy")), HTTPS: spec.ProxyURL(textAt(fields, "httpsProxy")),
-				No: setting.Commas(textAt(fields, "noProxy")),
+				No: clustersettings.Commas(textAt(fields, "noProxy")),
 			}, err
 		},
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -35,7 +35,7 @@ func written() model.Settings {
 		model.SettingApproved: true, model.SettingRole: "control-plane", model.SettingHostname: "cp-0", model.SettingDisk: "/dev/sda", model.SettingPool: "infra",
 		model.SettingInstallerArgs: []string{"--append-karg", "x"}, model.SettingIgnition: `{"ignition":{}}`, model.SettingLabels: map[string]string{"rack": "1"},
 		model.SettingStaticNetworks:  []model.StaticNetwork{{YAML: `{"interfaces":[{"mtu":9000,"name":"eth0"}]}`, MACs: []spec.NIC{{Name: "eth0", MAC: "52:54:00:00:00:01"}}}},
-		model.SettingEndpointHeaders: map[string]string{"k": "v"}, model.SettingEndpointToken: setting.TokenSet, model.SettingFencing: "192.0.2.1",
+		model.SettingEndpointHeaders: map[string]string{"k": "v"}, model.SettingEndpointToken: clustersettings.TokenSet, model.SettingFencing: "192.0.2.1",
 	} {
 		out[name] = model.ValueOf(value)
 	}
@@ -70,7 +70,7 @@ func TestTablesReadWhatTheyWrite(t *testing.T) {
 				t.Errorf("%s: %s: %v", kind, row.Setting, err)
 			case hidden && have[row.Setting] != "":
 				t.Errorf("%s: %s is read back", kind, row.Setting)
-			case !hidden && !setting.Same(row.Setting, want, have[row.Setting]):
+			case !hidden && !clustersettings.Same(row.Setting, want, have[row.Setting]):
 				t.Errorf("%s: %s is %s, and was written as %s", kind, row.Setting, have[row.Setting], want)
 			}
 			for _, path := range row.Paths {

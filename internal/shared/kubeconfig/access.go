@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 )
 
 // Access is what one context of a kubeconfig names: a cluster, and the user that reaches it. The certificates are in
@@ -66,9 +66,9 @@ func (c *Config) meant() (string, error) {
 	case current == "" && len(contexts) == 1:
 		return contexts[0], nil
 	case current == "":
-		return "", fmt.Errorf("it has no current context; it has %s", names.ListText(contexts))
+		return "", fmt.Errorf("it has no current context; it has %s", listtext.ListText(contexts))
 	case c.api.Contexts[current] == nil:
-		return "", fmt.Errorf("its current context is %q; it has %s", current, names.ListText(contexts))
+		return "", fmt.Errorf("its current context is %q; it has %s", current, listtext.ListText(contexts))
 	default:
 		return current, nil
 	}

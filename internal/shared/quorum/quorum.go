@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -41,7 +41,7 @@ func ByOperator(etcd *model.Etcd, stay int) bool {
 // Remove is the command by which a person takes a member out of etcd, in the pod of another member than that of the node.
 // A program does not call it: a mistake in it ends the cluster.
 func Remove(s *model.Spoke, node, id string) model.Advice {
-	return model.Advicef("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", Beside(s, node), names.Quoted(id))
+	return model.Advicef("oc -n openshift-etcd rsh etcd-%s etcdctl member remove %s", Beside(s, node), listtext.Quoted(id))
 }
 
 // Beside is the name of another node, quoted for a command, that is Ready and has a member of etcd that is well; NODE without.
@@ -49,7 +49,7 @@ func Beside(s *model.Spoke, node string) string {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		if n.Votes() && n.Ready && n.Name != node && s.MemberOf(n.Addresses) != nil && !IsIll(s.Etcd, n.Name, n.Addresses) {
-			return names.Quoted(n.Name)
+			return listtext.Quoted(n.Name)
 		}
 	}
 	return "NODE"

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -67,7 +67,7 @@ func (r *repository) describe(ctx context.Context, identifier string, layers boo
 		return Info{}, err
 	}
 	if len(info.Arch) == 0 {
-		info.Arch = []string{string(setting.CanonicalWord[spec.Arch](config.Architecture))}
+		info.Arch = []string{string(clustersettings.CanonicalWord[spec.Arch](config.Architecture))}
 	}
 	info.Version = config.Config.Labels[versionLabel]
 	if info.Version != "" && !layers {
@@ -104,7 +104,7 @@ func oneOf(list []byte) (one string, arch []string, err error) {
 		if entry.Platform == nil || entry.Platform.OS != "linux" || !entry.MediaType.IsImage() {
 			continue
 		}
-		if name := string(setting.CanonicalWord[spec.Arch](entry.Platform.Architecture)); !slices.Contains(arch, name) {
+		if name := string(clustersettings.CanonicalWord[spec.Arch](entry.Platform.Architecture)); !slices.Contains(arch, name) {
 			arch = append(arch, name)
 		}
 		if one == "" {

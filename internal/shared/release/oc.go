@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -85,7 +85,8 @@ func (c *ocCall) describe(ctx context.Context, at source) (Info, error) {
 	if err := c.json(ctx, at, &answer, "adm", "release", "info"); err != nil {
 		return Info{}, err
 	}
-	info := Info{Version: answer.Metadata.Version, Arch: []string{string(setting.CanonicalWord[spec.Arch](answer.Config.Architecture))},
+	info := Info{Version: answer.Metadata.Version,
+		Arch:   []string{string(clustersettings.CanonicalWord[spec.Arch](answer.Config.Architecture))},
 		Digest: cmp.Or(answer.ListDigest, answer.Digest)}
 	if info.Version == "" {
 		return Info{}, errors.New("its answer names no version")
@@ -117,7 +118,7 @@ func (c *ocCall) architectures(ctx context.Context, at source) ([]string, error)
 	}
 	var arch []string
 	for _, image := range images {
-		if name := string(setting.CanonicalWord[spec.Arch](image.Config.Architecture)); name != "" && !slices.Contains(arch, name) {
+		if name := string(clustersettings.CanonicalWord[spec.Arch](image.Config.Architecture)); name != "" && !slices.Contains(arch, name) {
 			arch = append(arch, name)
 		}
 	}

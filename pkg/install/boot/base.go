@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -153,9 +153,10 @@ func (b *baseImage) bring() (*liveImage, error) {
 	if err != nil {
 		return nil, errors.Join(b.notLive(source.Location, file.Path, err), file.Close())
 	}
-	if got := base.Info().Arch; got != "" && got != setting.KernelArch(b.arch) {
+	if got := base.Info().Arch; got != "" && got != clustersettings.KernelArch(b.arch) {
 		err := unbootable(source.Location, &BaseError{
-			Arch: setting.KernelArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got, setting.KernelArch(b.arch)),
+			Arch: clustersettings.KernelArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got,
+				clustersettings.KernelArch(b.arch)),
 		}, b.advice)
 		return nil, errors.Join(err, base.Close(), file.Close())
 	}

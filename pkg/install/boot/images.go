@@ -9,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso"
@@ -95,7 +95,7 @@ func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		want := setting.KernelArch(group.Arch)
+		want := clustersettings.KernelArch(group.Arch)
 		if got := base.Info().Arch; got != "" && got != want {
 			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got,
 				group.Hosts[0].Name, want)

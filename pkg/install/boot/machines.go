@@ -23,7 +23,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/bytesize"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/fetch"
@@ -69,7 +69,7 @@ type Config struct {
 // their BMCs. It implements install.Machines.
 type Machines struct {
 	config    Config
-	plane     *machine.Plane
+	plane     *bmc.Plane
 	discovery *discovery
 	bases     []*baseImage
 	baseOf    map[string]*baseImage // by host
@@ -106,7 +106,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 		return nil, &model.Fault{Code: model.CodeFailure, Op: "serve", On: "the machines' images", Err: err}
 	}
 	m := &Machines{config: config, discovery: &discovery{service: config.Service, desired: config.Desired}, stop: func() error { return nil }}
-	var media machine.Media
+	var media bmc.Media
 	if config.Listener == nil {
 		media, err = m.servedElsewhere(key, made)
 	} else {
@@ -115,7 +115,7 @@ func start(ctx context.Context, config Config) (*Machines, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.plane = machine.New(machine.Config{Media: media, Proxy: config.Proxy, Clock: config.Clock})
+	m.plane = bmc.New(bmc.Config{Media: media, Proxy: config.Proxy, Clock: config.Clock})
 	return m, nil
 }
 
@@ -239,7 +239,7 @@ func (m *Machines) Needed(observed *model.Observed) bool {
 
 // servedElsewhere are the images as another process serves them with the same key. If the key was made just now, no
 // other process can have it: a BMC would find nothing.
-func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error) {
+func (m *Machines) servedElsewhere(key []byte, made bool) (bmc.Media, error) {
 	server, err := serve.New(serve.Config{Key: key, URL: m.config.URL, Clock: m.config.Clock})
 	if err != nil {
 		return nil, err
@@ -250,13 +250,13 @@ func (m *Machines) servedElsewhere(key []byte, made bool) (machine.Media, error)
 	return elsewhere{server}, nil
 }
 
-func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (machine.Media, error) {
+func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (bmc.Media, error) {
 	if m.config.URL == "" {
 		at, err := netip.ParseAddrPort(m.config.Listener.Addr().String())
 		if err != nil {
 			return nil, err
 		}
-		if m.config.URL, err = MediaURL(ctx, at, hosts, m.config.Proxy != nil, machine.Route); err != nil {
+		if m.config.URL, err = MediaURL(ctx, at, hosts, m.config.Proxy != nil, bmc.Route); err != nil {
 			return nil, err
 		}
 	}
@@ -291,7 +291,7 @@ func (m *Machines) serve(ctx context.Context, key []byte, hosts []*spec.Host) (m
 	return media, nil
 }
 
-func (m *Machines) images(ctx context.Context, server *serve.Server) (machine.Media, error) {
+func (m *Machines) images(ctx context.Context, server *serve.Server) (bmc.Media, error) {
 	whole := m.config.Desired.ToBoot()
 	media := mediaOf{}
 	m.baseOf = map[string]*baseImage{}

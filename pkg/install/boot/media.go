@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/machine"
+	"github.com/oaictl/oaictl/pkg/install/bmc"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/pkg/iso/serve"
@@ -72,7 +72,7 @@ func mediaKey(ctx context.Context, service Service, desired *model.Desired, path
 // Watch is a plane of machines that serves nothing: to look at machines, or to eject their images. Which images are a
 // cluster's own follows from the key in a file, which Start wrote. If there is no such file, no image counts as the
 // cluster's own.
-func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*machine.Plane, error) {
+func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*bmc.Plane, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
 	if _, err := os.Stat(keyFile); err == nil {
@@ -84,7 +84,7 @@ func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*machine.Plane,
 	if err != nil {
 		return nil, fmt.Errorf("tell whose images are in the drives: %w", err)
 	}
-	return machine.New(machine.Config{Media: elsewhere{server}, Proxy: proxy, Clock: clock}), nil
+	return bmc.New(bmc.Config{Media: elsewhere{server}, Proxy: proxy, Clock: clock}), nil
 }
 
 // RouteError says that it is not clear at which address BMCs reach this machine.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -147,7 +147,7 @@ func (r *conversion) wantedVersion() {
 // missingHosts allows any machine for those that the input does not name, if asked.
 func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
-		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", names.CountText(hosts, "host"), names.CountText(wanted, "machine"))
+		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", listtext.CountText(hosts, "host"), listtext.CountText(wanted, "machine"))
 		if wanted == 0 {
 			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
 		}
@@ -157,7 +157,7 @@ func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted
 	r.Cluster.Spec.AcceptUnknownHosts = true
 	out.Notes = append(out.Notes,
 		fmt.Sprintf("the input names %s: any other machine that boots the image is taken for one of the cluster and its disk is wiped",
-			names.CountText(hosts, "host")))
+			listtext.CountText(hosts, "host")))
 }
 
 // check has the cluster checked, and tells what is wrong by its line in the input.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -48,7 +48,7 @@ func TestRecordedPools(t *testing.T) {
 		if carried == nil { // which leaves it to the service's default
 			carried = spec.RoleSet{spec.AllRoles}
 		}
-		want, have := setting.Roles(setting.RolesOf(row.Service.Hyperthreading)), setting.Roles(carried)
+		want, have := clustersettings.Roles(clustersettings.RolesOf(row.Service.Hyperthreading)), clustersettings.Roles(carried)
 		if !maps.Equal(want, have) {
 			t.Errorf("%v: %v, and the service reads %s", row.Spec, result.Cluster.Spec.Hyperthreading, row.Service.Hyperthreading)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/render"
 )
@@ -22,11 +22,11 @@ import (
 // *model.Fault. The next observation shows what was written.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
-		return serviceplane.Refusal(action, errors.New("there is no desired cluster"))
+		return planeshared.Refusal(action, errors.New("there is no desired cluster"))
 	}
 	act := actions()[action.Kind]
 	if act == nil {
-		return serviceplane.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
+		return planeshared.Refusal(action, fmt.Errorf("a hub has no action %s", action.Kind))
 	}
 	name := desired.Spec.Metadata.Name
 	namespace := cmp.Or(p.api.Namespace, desired.Spec.HubNamespace())
@@ -42,7 +42,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Ac
 	}
 	w := &actor{
 		Writer: kube.Writer{Client: p.api, Namespace: at, Cluster: name, Adopts: desired.Options.Adopt,
-			FromFile: serviceplane.OfFile(action.Kind)},
+			FromFile: planeshared.OfFile(action.Kind)},
 		plane: p, desired: desired, action: action,
 	}
 	if err := act(w, ctx); err != nil {
@@ -50,7 +50,7 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Ac
 		if errors.As(err, &fault) {
 			return fault
 		}
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	return nil
 }

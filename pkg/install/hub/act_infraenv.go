@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -171,7 +171,7 @@ func (a *actor) propagateLabels(ctx context.Context, live, want *unstructured.Un
 			ask("labels", key)
 		}
 	}
-	for _, key := range setting.Commas(live.GetAnnotations()[note]) {
+	for _, key := range clustersettings.Commas(live.GetAnnotations()[note]) {
 		if _, stays := wanted[key]; !stays && kube.OtherOwner(live, "metadata", "labels", key) == "" {
 			labels[key] = nil
 		}

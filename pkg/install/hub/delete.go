@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/teardown"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -105,7 +105,7 @@ func (p *Plane) ClusterLeft(ctx context.Context, text string) (model.ClusterRef,
 		same = append(same, model.ClusterRef{ID: kube.ID(at, name), Name: name, Owned: true, Status: "left: " + strings.Join(kinds, ", ")})
 	}
 	slices.SortFunc(same, func(a, b model.ClusterRef) int { return strings.Compare(a.ID, b.ID) })
-	return serviceplane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same,
+	return planeshared.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same,
 		func(c model.ClusterRef) string { return fmt.Sprintf("%s (%s)", c.ID, c.Status) })
 }
 

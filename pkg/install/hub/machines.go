@@ -12,7 +12,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/hub/machines"
+	"github.com/oaictl/oaictl/pkg/install/hub/machinecause"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -21,8 +21,8 @@ var ErrNoClusterAPI = errors.New("it does not serve machines.cluster.x-k8s.io: i
 
 // Machines are the Machines of Cluster API that the user may see, by cluster and name, with their hosts. No observation
 // reads them: they are for callers that ask what keeps one from becoming a node.
-func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
-	read := &survey{api: p.api, found: map[machines.Ref]map[string]*unstructured.Unstructured{}}
+func (p *Plane) Machines(ctx context.Context) ([]machinecause.Machine, error) {
+	read := &survey{api: p.api, found: map[machinecause.Ref]map[string]*unstructured.Unstructured{}}
 	all, err := read.list(ctx, hubapi.ClusterAPI, "Machine")
 	if err != nil {
 		return nil, err
@@ -40,11 +40,11 @@ func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]machines.Machine, 0, len(all))
+	out := make([]machinecause.Machine, 0, len(all))
 	for _, u := range all {
-		out = append(out, machines.Of(u, read.find, hosts))
+		out = append(out, machinecause.Of(u, read.find, hosts))
 	}
-	slices.SortFunc(out, func(a, b machines.Machine) int {
+	slices.SortFunc(out, func(a, b machinecause.Machine) int {
 		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Name, b.Name))
 	})
 	return out, nil
@@ -54,12 +54,12 @@ func (p *Plane) Machines(ctx context.Context) ([]machines.Machine, error) {
 // not be read is not there.
 type survey struct {
 	api   *kube.Client
-	found map[machines.Ref]map[string]*unstructured.Unstructured
+	found map[machinecause.Ref]map[string]*unstructured.Unstructured
 }
 
 // list reads the objects of a kind, nil where it is not served.
 func (r *survey) list(ctx context.Context, group, kind string) (map[string]*unstructured.Unstructured, error) {
-	key := machines.Ref{Group: group, Kind: kind}
+	key := machinecause.Ref{Group: group, Kind: kind}
 	if known, read := r.found[key]; read {
 		return known, nil
 	}
@@ -81,15 +81,15 @@ func (r *survey) list(ctx context.Context, group, kind string) (map[string]*unst
 // referred reads what Machines and their Clusters refer to. What the user may not read is left out: the Machine itself
 // repeats the most of it.
 func (r *survey) referred(ctx context.Context, all map[string]*unstructured.Unstructured) error {
-	clusters, err := r.listAllowed(ctx, machines.Ref{Group: hubapi.ClusterAPI, Kind: "Cluster"})
+	clusters, err := r.listAllowed(ctx, machinecause.Ref{Group: hubapi.ClusterAPI, Kind: "Cluster"})
 	if err != nil {
 		return err
 	}
-	kinds := map[machines.Ref]bool{}
+	kinds := map[machinecause.Ref]bool{}
 	for _, objects := range []map[string]*unstructured.Unstructured{all, clusters} {
 		for _, u := range objects {
-			for _, ref := range machines.Refs(u) {
-				kinds[machines.Ref{Group: ref.Group, Kind: ref.Kind}] = true
+			for _, ref := range machinecause.Refs(u) {
+				kinds[machinecause.Ref{Group: ref.Group, Kind: ref.Kind}] = true
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (r *survey) referred(ctx context.Context, all map[string]*unstructured.Unst
 	return nil
 }
 
-func (r *survey) listAllowed(ctx context.Context, ref machines.Ref) (map[string]*unstructured.Unstructured, error) {
+func (r *survey) listAllowed(ctx context.Context, ref machinecause.Ref) (map[string]*unstructured.Unstructured, error) {
 	list, err := r.list(ctx, ref.Group, ref.Kind)
 	if kube.NotAllowed(err) {
 		return nil, nil
@@ -109,14 +109,14 @@ func (r *survey) listAllowed(ctx context.Context, ref machines.Ref) (map[string]
 	return list, err
 }
 
-func (r *survey) find(namespace string, ref machines.Ref) (*unstructured.Unstructured, bool) {
-	list, read := r.found[machines.Ref{Group: ref.Group, Kind: ref.Kind}]
+func (r *survey) find(namespace string, ref machinecause.Ref) (*unstructured.Unstructured, bool) {
+	list, read := r.found[machinecause.Ref{Group: ref.Group, Kind: ref.Kind}]
 	return list[kube.ID(namespace, ref.Name)], read
 }
 
 // machineHosts are the hosts that may be Machines': those of the namespace, and of those that AgentMachines have theirs
 // from.
-func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host, error) {
+func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machinecause.Host, error) {
 	namespaces := []string{p.api.Namespace}
 	for _, list := range read.found {
 		for _, u := range list {
@@ -126,7 +126,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 			}
 		}
 	}
-	var hosts []machines.Host
+	var hosts []machinecause.Host
 	for i, namespace := range namespaces {
 		found, err := p.api.ListIn(ctx, namespace, kube.Agents)
 		if i > 0 && kube.NotAllowed(err) {
@@ -141,7 +141,7 @@ func (p *Plane) machineHosts(ctx context.Context, read *survey) ([]machines.Host
 				if err != nil {
 					return nil, err
 				}
-				hosts = append(hosts, machines.Host{Host: host, Namespace: u.GetNamespace(), AgentMachine: agentMachineOf(u),
+				hosts = append(hosts, machinecause.Host{Host: host, Namespace: u.GetNamespace(), AgentMachine: agentMachineOf(u),
 					BareMetalHost: bareMetalHostOf(u)})
 			}
 		}

@@ -10,15 +10,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/hive"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/redact"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -70,7 +70,7 @@ func (p *Plane) clusterOf(ctx context.Context, at *kube.Namespace, deployment, m
 			cluster.OpenShiftID = cmp.Or(cluster.OpenShiftID, metadata.ClusterID)
 		}
 	}
-	cluster.State = serviceplane.Refined(cluster.State, cluster.Validations, observed.Hosts)
+	cluster.State = planeshared.Refined(cluster.State, cluster.Validations, observed.Hosts)
 	addSpecValidation(cluster, made, status.Conditions, observed)
 	setInstallTimes(cluster, cd, aci)
 	cluster.Unattended = p.unattendedSince(at, made, status.Conditions)
@@ -98,7 +98,7 @@ func addSpecValidation(cluster *model.Cluster, made *unstructured.Unstructured, 
 	}
 	blocked = blocked || slices.ContainsFunc(observed.Hosts, func(h model.Host) bool {
 		return h.ClusterID == id && slices.ContainsFunc(h.Validations,
-			func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == checkFails })
+			func(v model.Validation) bool { return v.ID == explain.SpecSynced && v.Status == checkFails })
 	})
 	switch cluster.State {
 	case model.ClusterDraft, model.ClusterDiscovering, model.ClusterReady:
@@ -327,5 +327,5 @@ func classified(at *kube.Namespace, cluster string) (model.Value, error) {
 		}
 		out = append(out, spec.Classification{Label: wire.Spec.LabelKey, Value: wire.Spec.LabelValue, Query: wire.Spec.Query})
 	}
-	return model.ValueOf(setting.SortedClassifications(out)), nil
+	return model.ValueOf(clustersettings.SortedClassifications(out)), nil
 }

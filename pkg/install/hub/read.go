@@ -13,15 +13,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubapi/agentinstall"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/redact"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -99,7 +99,7 @@ func ReadAgent(u *unstructured.Unstructured, now time.Time) (model.Host, error) 
 // away, they would come back.
 func inheritedLabels(agent *unstructured.Unstructured) map[string]string {
 	labels, _, _ := unstructured.NestedStringMap(agent.Object, "spec", "nodeLabels")
-	inherited := setting.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
+	inherited := clustersettings.Commas(agent.GetAnnotations()[hubapi.AnnotationInheritedNodeLabels])
 	maps.DeleteFunc(labels, func(key, _ string) bool { return !slices.Contains(inherited, key) })
 	return labels
 }
@@ -140,7 +140,7 @@ func validationsOf(wire hubapi.Validations) []model.Validation {
 // specValidation is what the service refuses in an object, as a validation: it blocks the install as one does. It fails
 // only after it has been there for a while.
 func specValidation(text string, standing bool) model.Validation {
-	check := model.Validation{ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: "pending", Message: text}
+	check := model.Validation{ID: explain.SpecSynced, Category: explain.CategoryKubeAPI, Status: "pending", Message: text}
 	if standing {
 		check.Status = checkFails
 	}
@@ -159,8 +159,8 @@ func inventoryOf(wire *agentinstall.HostInventory, uuid string) model.Inventory 
 	out := model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: uuid,
 		Serial: wire.SystemVendor.SerialNumber, Manufacturer: wire.SystemVendor.Manufacturer, Product: wire.SystemVendor.ProductName,
-		BMC: serviceplane.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count),
-		Arch: string(setting.CanonicalWord[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
+		BMC: planeshared.BMCAddress(wire.BMCAddress, wire.BMCV6Address), CPUs: int(wire.CPU.Count),
+		Arch: string(clustersettings.CanonicalWord[spec.Arch](wire.CPU.Architecture)), MemoryBytes: wire.Memory.PhysicalBytes,
 		Interfaces: make([]model.Interface, 0, len(wire.Interfaces)),
 		Disks:      make([]model.Disk, 0, len(wire.Disks)),
 	}
@@ -230,7 +230,7 @@ func staticNetworks(configs []*unstructured.Unstructured) ([]model.StaticNetwork
 			networks = append(networks, one)
 		}
 	}
-	serviceplane.SortNetworks(networks)
+	planeshared.SortNetworks(networks)
 	return networks, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -68,7 +68,7 @@ func readHost(hosts *round[model.Host], texts *hubapi.Texts, u *unstructured.Uns
 			v := &host.Validations[i]
 			v.ID, v.Category, v.Status, v.Message = texts.Same(v.ID), texts.Same(v.Category), texts.Same(v.Status), texts.Same(v.Message)
 		}
-		refusal := func(v model.Validation) bool { return v.ID == catalogue.SpecSynced } // which time makes a standing one
+		refusal := func(v model.Validation) bool { return v.ID == explain.SpecSynced } // which time makes a standing one
 		return host, !slices.ContainsFunc(host.Validations, refusal), err
 	})
 }

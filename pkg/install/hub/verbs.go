@@ -22,7 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/hub/internal/kube"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -85,7 +85,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 		return install.EventPage{}, notYet("read events of", on, "the service names no address for them yet")
 	}
 	query := parsed.Query()
-	serviceplane.SetEventQuery(query, filter, offset)
+	planeshared.SetEventQuery(query, filter, offset)
 	parsed.RawQuery = query.Encode()
 	ctx, cancel := kube.WithTimeout(ctx)
 	defer cancel()
@@ -303,7 +303,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (model.Clust
 			}
 		}
 	}
-	return serviceplane.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
+	return planeshared.Only("cluster", text, kube.NotFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -328,7 +328,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 			same = append(same, env)
 		}
 	}
-	return serviceplane.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same,
+	return planeshared.Only("InfraEnv", text, kube.NotFound("InfraEnv", text, "{get infraenvs}"), same,
 		func(e model.InfraEnv) string { return e.ID })
 }
 

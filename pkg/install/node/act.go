@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -144,7 +144,8 @@ func (c *connection) isDenied(f *model.Fault) bool {
 		return false
 	}
 	f.Code, f.Permanent = model.CodeAuth, true
-	f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE", names.Quoted(c.from))
+	f.Next = model.Advicef("give a kubeconfig of the cluster's administrator instead of %s, --cluster-kubeconfig FILE",
+		listtext.Quoted(c.from))
 	return true
 }
 
@@ -158,7 +159,7 @@ func (c *connection) fault(op, on string, err error) error {
 	case c.isDenied(f):
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), errors.Is(err, errDenied):
 		f.Permanent = true
-		f.Next = model.Advicef("kubectl get csr %s -o yaml", names.Quoted(on))
+		f.Next = model.Advicef("kubectl get csr %s -o yaml", listtext.Quoted(on))
 		if op != "approve the certificate request" {
 			f.Next = "correct what the file says of the host and run the same command again"
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
-	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
+	"github.com/oaictl/oaictl/pkg/install/internal/pemcerts"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -44,7 +44,7 @@ func (s *stage) see() *model.Spoke {
 func (s *stage) authorityIn(namespace, name, key string) []model.Certificate {
 	s.t.Helper()
 	m := must.Get(s.kube.Client.CoreV1().ConfigMaps(namespace).Get(s.t.Context(), name, metav1.GetOptions{}))(s.t)
-	return must.Get(certificates.Parse([]byte(m.Data[key])))(s.t)
+	return must.Get(pemcerts.Parse([]byte(m.Data[key])))(s.t)
 }
 
 // TestSeenAhead is what is read of the cluster before hosts boot.

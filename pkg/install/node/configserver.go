@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/certificates"
+	"github.com/oaictl/oaictl/pkg/install/internal/pemcerts"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -33,7 +33,7 @@ func (c *connection) readConfigServer(ctx context.Context, infrastructure map[st
 		if err != nil {
 			return s, err
 		}
-		if cas, err := certificates.Parse([]byte(data[at.key])); err == nil {
+		if cas, err := pemcerts.Parse([]byte(data[at.key])); err == nil {
 			s.CAs, s.CAFrom, s.CAKey = cas, at.namespace+"/"+at.name, at.key
 			return s, nil
 		}

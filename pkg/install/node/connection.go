@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/internal/shared/redact"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -30,7 +30,7 @@ const (
 
 // connection is what is known of one cluster by one kubeconfig.
 type connection struct {
-	*workload.Client
+	*workloadclient.Client
 
 	cluster string // the service's id
 	from    string // where the kubeconfig is from
@@ -75,7 +75,7 @@ type request struct {
 func connect(ctx context.Context, kubeconfig []byte, config *Config, now install.Clock) (*connection, error) {
 	c := &connection{clock: now, time: &serverTime{clock: now}, news: kubewatch.NewSignal()}
 	var err error
-	c.Client, err = workload.Connect(kubeconfig, workload.Options{Config: config.Connection,
+	c.Client, err = workloadclient.Connect(kubeconfig, workloadclient.Options{Config: config.Connection,
 		Wrap: func(next http.RoundTripper) http.RoundTripper {
 			return &transport{next: next, clock: now, log: config.Log, time: c.time}
 		}})

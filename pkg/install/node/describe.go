@@ -13,7 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/redact"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -42,7 +42,7 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	fail := func(code model.Code, err error, next model.Advice) (Description, error) {
 		return Description{}, &model.Fault{Code: code, Op: "look at", On: "the installed cluster", Permanent: true, Err: err, Next: next}
 	}
-	client, err := workload.Connect(kubeconfig, workload.Options{})
+	client, err := workloadclient.Connect(kubeconfig, workloadclient.Options{})
 	if err != nil {
 		return fail(model.CodeInput, fmt.Errorf("its kubeconfig cannot be used: %s", redact.Text(err.Error())),
 			"give the kubeconfig of its administrator")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -40,7 +40,7 @@ func TestWhichPodsLeave(t *testing.T) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "agent"},
 	}
-	c := &connection{Client: &workload.Client{Metadata: fake.NewSimpleMetadataClient(scheme, set)}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
+	c := &connection{Client: &workloadclient.Client{Metadata: fake.NewSimpleMetadataClient(scheme, set)}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
 	for _, test := range []struct {
 		name    string
 		pod     []func(*corev1.Pod)

@@ -14,7 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/upgrade"
 )
@@ -46,7 +46,7 @@ func TestUpgradeRefused(t *testing.T) {
 				tries++
 				return true, nil, test.err
 			})
-			at := &connection{Client: &workload.Client{Dynamic: api}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}, from: "auth/kubeconfig"}
+			at := &connection{Client: &workloadclient.Client{Dynamic: api}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}, from: "auth/kubeconfig"}
 			_, _, err := (&Plane{at: at}).Upgrade(t.Context(), &upgrade.Want{Version: "4.20.5"}, true)
 			fault, is := errors.AsType[*model.Fault](err)
 			if !is || fault.Code != test.code || fault.Permanent != test.final || !strings.Contains(fault.Next.String(), test.next) {
@@ -62,7 +62,7 @@ func TestUpgradeRefused(t *testing.T) {
 	}
 	t.Run("is another cluster", func(t *testing.T) {
 		api := fake.NewSimpleDynamicClient(runtime.NewScheme(), offering("4.20.5"))
-		at := &connection{Client: &workload.Client{Dynamic: api}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
+		at := &connection{Client: &workloadclient.Client{Dynamic: api}, clock: clock.Real(), time: &serverTime{clock: clock.Real()}}
 		_, _, err := (&Plane{at: at}).Upgrade(t.Context(), &upgrade.Want{Version: "4.20.5", ClusterID: "5c1e2d5e"}, true)
 		if fault := model.FaultOf(err); fault.Code != model.CodeInput || !fault.Permanent || fault.Next == "" || len(api.Actions()) != 1 {
 			t.Errorf("it is %+v, after %v", fault, api.Actions())

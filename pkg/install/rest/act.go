@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -23,11 +23,11 @@ import (
 // reads the result.
 func (p *Plane) Act(ctx context.Context, desired *model.Desired, action model.Action) error {
 	if desired == nil || desired.Spec == nil {
-		return serviceplane.Refusal(action, errors.New("there is no desired cluster"))
+		return planeshared.Refusal(action, errors.New("there is no desired cluster"))
 	}
-	act := p.over(p.conn.SendingFile(serviceplane.OfFile(action.Kind))).actOf(action.Kind)
+	act := p.over(p.conn.SendingFile(planeshared.OfFile(action.Kind))).actOf(action.Kind)
 	if act == nil {
-		return serviceplane.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
+		return planeshared.Refusal(action, fmt.Errorf("the REST service has no action %s", action.Kind))
 	}
 	// Marked before and after: an observation that runs meanwhile may have read
 	// the state from before.
@@ -109,7 +109,7 @@ func (p *Plane) registerCluster(ctx context.Context, desired *model.Desired, act
 	}
 	fields, err := p.tables.Cluster.Fields(settings)
 	if err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	c := desired.Spec
 	fields["name"] = c.Metadata.Name
@@ -162,7 +162,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *model.Desired, act
 		return err
 	}
 	if !ref.Owned || ref.Run != desired.Options.Run || !empty {
-		return serviceplane.Refusal(action, errors.New("it is not this run's, or not empty any more"))
+		return planeshared.Refusal(action, errors.New("it is not this run's, or not empty any more"))
 	}
 	return p.DeleteCluster(ctx, action.Target, install.DeleteOptions{})
 }
@@ -170,7 +170,7 @@ func (p *Plane) withdrawCluster(ctx context.Context, desired *model.Desired, act
 func (p *Plane) updateCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.tables.Cluster.Fields(without(action.Settings, model.SettingTags, model.SettingPullSecret))
 	if err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	if action.Settings[model.SettingPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.PullSecret().Reveal()
@@ -178,7 +178,7 @@ func (p *Plane) updateCluster(ctx context.Context, desired *model.Desired, actio
 	if users, adopts := action.Settings[model.SettingTags]; adopts {
 		var tags []string
 		if err := users.Decode(&tags); err != nil {
-			return serviceplane.Refusal(action, err)
+			return planeshared.Refusal(action, err)
 		}
 		mark := "" // it is not this run's to withdraw
 		if desired.Options.Exact {
@@ -209,7 +209,7 @@ func (p *Plane) setOverrides(ctx context.Context, _ *model.Desired, action model
 		document = "{}" // what clears them
 	}
 	if !json.Valid([]byte(document)) {
-		return serviceplane.Refusal(action, errors.New("the install-config overrides are not JSON"))
+		return planeshared.Refusal(action, errors.New("the install-config overrides are not JSON"))
 	}
 	return p.patch(ctx, "set install-config overrides of", action.Name, "/v2/clusters/{cluster_id}/install-config",
 		map[string]string{"cluster_id": action.Target}, document)
@@ -252,7 +252,7 @@ func (p *Plane) registerInfraEnv(ctx context.Context, desired *model.Desired, ac
 	}
 	fields, err := p.tables.InfraEnv.Fields(settings)
 	if err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	fields["name"] = action.Name
 	fields["pull_secret"] = c.PullSecret().Reveal()
@@ -284,7 +284,7 @@ func (p *Plane) withdrawInfraEnv(ctx context.Context, _ *model.Desired, action m
 func (p *Plane) updateInfraEnv(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.tables.InfraEnv.Fields(without(action.Settings, model.SettingArch, model.SettingPullSecret))
 	if err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	if action.Settings[model.SettingPullSecret] != "" {
 		fields["pull_secret"] = desired.Spec.ForInfraEnv(action.Name).PullSecret().Reveal()
@@ -311,11 +311,11 @@ func infraEnvPatch(action model.Action, fields any) transport.Request {
 func (p *Plane) updateProxy(ctx context.Context, action model.Action, fields map[string]any) error {
 	var want spec.Proxy
 	if err := action.Settings[model.SettingProxy].Decode(&want); err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	var now objects.InfraEnv
 	err := p.conn.Do(ctx, infraEnvPatch(action, fields), &now)
-	if err != nil || now.Proxy == nil || setting.Same(model.SettingProxy, action.Settings[model.SettingProxy],
+	if err != nil || now.Proxy == nil || clustersettings.Same(model.SettingProxy, action.Settings[model.SettingProxy],
 		p.tables.InfraEnv.Settings(&now)[model.SettingProxy]) {
 		return err
 	}
@@ -324,7 +324,7 @@ func (p *Plane) updateProxy(ctx context.Context, action model.Action, fields map
 	for _, proxy := range []spec.Proxy{another, want} {
 		fields, err := p.tables.InfraEnv.Fields(model.Settings{model.SettingProxy: model.ValueOf(proxy)})
 		if err != nil {
-			return serviceplane.Refusal(action, err)
+			return planeshared.Refusal(action, err)
 		}
 		if err := p.conn.Do(ctx, infraEnvPatch(action, fields), nil); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -28,7 +28,7 @@ func hostIn(action model.Action) map[string]string {
 func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action model.Action) error {
 	fields, err := p.hostFields(ctx, desired, action)
 	if err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	if len(fields) > 0 {
 		if err := p.patch(ctx, "update host", action.Name, hostPath, hostIn(action), fields); err != nil {
@@ -38,7 +38,7 @@ func (p *Plane) updateHost(ctx context.Context, desired *model.Desired, action m
 	if v, set := action.Settings[model.SettingInstallerArgs]; set {
 		args := []string{}
 		if err := v.Decode(&args); err != nil {
-			return serviceplane.Refusal(action, err)
+			return planeshared.Refusal(action, err)
 		}
 		if err := p.patch(ctx, "set installer arguments of", action.Name, hostPath+"/installer-args", hostIn(action),
 			map[string]any{"args": append([]string{}, args...)}); err != nil {
@@ -124,7 +124,7 @@ func (p *Plane) bindHost(ctx context.Context, desired *model.Desired, action mod
 	case err != nil:
 		return err
 	case id == "":
-		return serviceplane.Refusal(action, errors.New("the service has no cluster to bind to"))
+		return planeshared.Refusal(action, errors.New("the service has no cluster to bind to"))
 	}
 	return p.conn.Do(ctx, transport.Request{
 		Op: "bind host", On: action.Name, Method: http.MethodPost, Path: hostPath + "/actions/bind",

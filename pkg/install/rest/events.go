@@ -15,7 +15,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -29,7 +29,7 @@ func (p *Plane) Events(ctx context.Context, filter install.EventFilter, offset i
 }
 
 func (p *Plane) eventPage(ctx context.Context, filter install.EventFilter, offset int, query url.Values) (install.EventPage, error) {
-	serviceplane.SetEventQuery(query, filter, offset)
+	planeshared.SetEventQuery(query, filter, offset)
 	for name, id := range map[string]string{"cluster_id": filter.ClusterID, "host_id": filter.HostID, "infra_env_id": filter.InfraEnvID} {
 		if id != "" && (name != "infra_env_id" || filter.HostID == "") {
 			query.Set(name, id)

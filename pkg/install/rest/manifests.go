@@ -13,7 +13,7 @@ import (
 	"github.com/openshift/assisted-service/client/manifests"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -85,7 +85,7 @@ func (p *Plane) uploadManifest(ctx context.Context, desired *model.Desired, acti
 	all := desired.Spec.ManifestFiles()
 	i := slices.IndexFunc(all, func(m spec.Manifest) bool { return string(m.Folder)+"/"+m.Name == action.Name })
 	if i < 0 {
-		return serviceplane.Refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
+		return planeshared.Refusal(action, fmt.Errorf("cluster.yaml has no manifest %s", action.Name))
 	}
 	m := all[i]
 	if err := p.UploadManifest(ctx, action.Target, string(m.Folder), m.Name, []byte(m.Content)); err != nil {
@@ -152,7 +152,7 @@ func (p *Plane) importAs(ctx context.Context, i Import) (string, error) {
 func (p *Plane) importCluster(ctx context.Context, desired *model.Desired, action model.Action) error {
 	c := desired.Spec
 	if c.Spec.Import == nil || c.Spec.Import.ClusterID == "" {
-		return serviceplane.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
+		return planeshared.Refusal(action, errors.New("the file does not say what the installed cluster calls itself: spec.import.clusterID"))
 	}
 	id, err := p.importAs(ctx, Import{Name: c.Metadata.Name, APIName: "api." + fullName(c), OpenShiftID: c.Spec.Import.ClusterID})
 	if err != nil {

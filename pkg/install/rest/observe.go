@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -252,7 +252,7 @@ func (p *Plane) readIgnored(ctx context.Context, w *watch) error {
 func (p *Plane) ignoreValidations(ctx context.Context, _ *model.Desired, action model.Action) error {
 	var ignored spec.IgnoreValidations
 	if err := action.Settings[model.SettingIgnoredValidations].Decode(&ignored); err != nil {
-		return serviceplane.Refusal(action, err)
+		return planeshared.Refusal(action, err)
 	}
 	return p.conn.Do(ctx, transport.Request{
 		Op: "set ignored validations of", On: action.Name, Method: http.MethodPut, Path: ignoredPath,

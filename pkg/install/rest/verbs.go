@@ -15,7 +15,7 @@ import (
 	"github.com/openshift/assisted-service/client/installer"
 
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/objects"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
@@ -73,7 +73,7 @@ func (p *Plane) ClusterByNameOrID(ctx context.Context, text string) (model.Clust
 			same = append(same, ref)
 		}
 	}
-	return serviceplane.Only("cluster", text, notFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
+	return planeshared.Only("cluster", text, notFound("cluster", text, "{get clusters}"), same, func(c model.ClusterRef) string {
 		return fmt.Sprintf("%s (%s.%s, %s)", c.ID, c.Name, c.BaseDomain, c.Status)
 	})
 }
@@ -94,7 +94,7 @@ func (p *Plane) InfraEnvByNameOrID(ctx context.Context, text string) (model.Infr
 			same = append(same, env)
 		}
 	}
-	return serviceplane.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same,
+	return planeshared.Only("InfraEnv", text, notFound("InfraEnv", text, "{get infraenvs}"), same,
 		func(e model.InfraEnv) string { return e.ID })
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/rest/internal/transport"
 )
@@ -252,7 +252,7 @@ func (w *watch) observation() *model.Observed {
 	out.Elsewhere = w.boundElsewhere()
 	cluster := *w.cluster
 	cluster.Hosts = len(out.Hosts)
-	cluster.State = serviceplane.Refined(cluster.State, cluster.Validations, out.Hosts)
+	cluster.State = planeshared.Refined(cluster.State, cluster.Validations, out.Hosts)
 	cluster.Manifests = maps.Clone(w.manifests)
 	if w.ignored != "" {
 		cluster.Settings = maps.Clone(cluster.Settings)

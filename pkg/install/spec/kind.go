@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
 	"github.com/oaictl/oaictl/pkg/install/spec/internal/values"
 )
@@ -45,7 +45,7 @@ func (c *Cluster) isOf(kinds []string, problems *Problems) bool {
 	switch {
 	case c.Kind == KindNodes && !slices.Contains(kinds, KindNodes):
 		p.Message = fmt.Sprintf("is %q, hosts that are added to an installed cluster; here it has to be a %s", KindNodes, Kind)
-		p.Remedy = fmt.Sprintf("add the hosts with `oaictl add-node -f %s`, or give the file of a %s", names.Quoted(c.File()), Kind)
+		p.Remedy = fmt.Sprintf("add the hosts with `oaictl add-node -f %s`, or give the file of a %s", listtext.Quoted(c.File()), Kind)
 	case c.Kind != "" && !slices.Contains(kinds, c.Kind):
 		p.Message = fmt.Sprintf("is a %q, not a %s", c.Kind, strings.Join(kinds, " or "))
 	case c.APIVersion != "" && c.APIVersion != APIVersion:

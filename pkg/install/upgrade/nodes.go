@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -52,7 +52,7 @@ func poolNote(p *model.Pool, paused bool) string {
 		return fmt.Sprintf("MachineConfigPool %s is degraded: %s", p.Name, cmp.Or(oneLine(p.Message), unsaid))
 	}
 	return fmt.Sprintf("MachineConfigPool %s is paused: its nodes stay as they are, until kubectl patch machineconfigpool %s "+
-		"--type=merge --patch '{\"spec\":{\"paused\":false}}'%s", p.Name, names.Quoted(p.Name), mastersWait(p))
+		"--type=merge --patch '{\"spec\":{\"paused\":false}}'%s", p.Name, listtext.Quoted(p.Name), mastersWait(p))
 }
 
 // controlPlanePool is the pool that an update cannot be complete without.

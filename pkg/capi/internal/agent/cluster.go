@@ -25,7 +25,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 )
 
 // ClusterReconciler reconciles AgentClusters.
@@ -325,5 +325,5 @@ func (s *clusterScope) save(ctx context.Context, before *agentv1.AgentCluster) e
 }
 
 func (s *clusterScope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: rewording.Message(message)})
 }

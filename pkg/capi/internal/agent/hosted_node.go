@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 )
 
 // secretHostedKubeconfig is the Secret that a hosted control plane keeps its kubeconfig in, in its own
@@ -59,7 +59,7 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 
 // findNode is the host's node, nil while there is none, with the client of its cluster. That this is not
 // reached is shown, and tried again: the cluster may be on its way up.
-func (s *scope) findNode(ctx context.Context) (c *workload.Client, node *corev1.Node, trouble string) {
+func (s *scope) findNode(ctx context.Context) (c *workloadclient.Client, node *corev1.Node, trouble string) {
 	c, err := s.workload(ctx)
 	if err != nil {
 		return nil, nil, "the hosted cluster cannot be reached: " + err.Error()
@@ -94,12 +94,13 @@ func (s *scope) node(ctx context.Context, nodes coreclient.NodeInterface) (*core
 }
 
 // workload is the client of the machine's hosted cluster.
-func (s *scope) workload(ctx context.Context) (*workload.Client, error) {
+func (s *scope) workload(ctx context.Context) (*workloadclient.Client, error) {
 	secret := &corev1.Secret{}
 	if err := s.Live.Get(ctx, client.ObjectKey{Namespace: s.object.Namespace, Name: secretHostedKubeconfig}, secret); err != nil {
 		return nil, err
 	}
-	c, err := s.workloads.Get(s.key, secret.Data[hubapi.KeyKubeconfig], workload.Options{Config: s.Connector.Config, Timeout: answersWithin})
+	c, err := s.workloads.Get(s.key, secret.Data[hubapi.KeyKubeconfig],
+		workloadclient.Options{Config: s.Connector.Config, Timeout: answersWithin})
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig in Secret %s: %w", secretHostedKubeconfig, err)
 	}

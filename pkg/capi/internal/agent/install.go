@@ -13,7 +13,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -94,7 +94,7 @@ func (s *scope) showPlan() {
 	case clusterloop.IsRefusal(s.acted):
 		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonInvalid, s.acted.Error())
 	case s.acted != nil:
-		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, messages.Error(s.acted))
+		s.set(agentv1.AgentSpecSyncedCondition, metav1.ConditionFalse, reasonRefused, rewording.Error(s.acted))
 	}
 	if s.view == nil {
 		return
@@ -102,15 +102,15 @@ func (s *scope) showPlan() {
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope != model.ScopeNode.Of(s.machine.Name) && s.isAbout(b.Scope, b.Hosts) {
-			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
+			blockers = append(blockers, rewording.Sentence(b.Message, b.Remedy))
 		}
 	}
-	blockers = append(blockers, messages.LeftOut(&s.view.Plan, s.machine.Name)...)
+	blockers = append(blockers, rewording.LeftOut(&s.view.Plan, s.machine.Name)...)
 	if len(blockers) > 0 && !s.host.Installed {
-		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", messages.Lines(blockers))
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, "ValidationsFailing", rewording.Lines(blockers))
 	}
 	if why := s.view.LeftOut(s.machine.Name); why != "" && s.host.Cluster == "" && !s.host.Installed {
-		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, messages.Text(why)+
+		s.set(agentv1.AgentValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason, rewording.Text(why)+
 			"; once that is cured and the cluster is installed, the host joins, or delete Machine "+s.machine.Name+" to give it back to its pool")
 	}
 	s.showNode()
@@ -128,10 +128,10 @@ func (s *scope) isAbout(scope model.Scope, hosts []string) bool {
 
 // showNode reports which certificate request of the node waits for a person, and what else keeps the node.
 func (s *scope) showNode() {
-	pending, others := messages.Node(&s.view.Plan, s.machine.Name)
+	pending, others := rewording.Node(&s.view.Plan, s.machine.Name)
 	conditions.Set(s.object, pending)
 	if len(others) > 0 && s.host.Installed {
-		s.nodeTrouble(messages.Lines(others))
+		s.nodeTrouble(rewording.Lines(others))
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
@@ -291,8 +291,8 @@ func TestAgentFollowsItsBootstrapData(t *testing.T) {
 func TestClientsOfClustersThatAreGoneAreDropped(t *testing.T) {
 	gone, there := clusterloop.Key{Namespace: "ns", Name: "gone"}, clusterloop.Key{Namespace: "ns", Name: "there"}
 	r := &MachineReconciler{}
-	get := func(of clusterloop.Key) *workload.Client {
-		c, err := r.workloads.Get(of, []byte(`{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "https://a"}}]}`), workload.Options{})
+	get := func(of clusterloop.Key) *workloadclient.Client {
+		c, err := r.workloads.Get(of, []byte(`{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "https://a"}}]}`), workloadclient.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
@@ -61,7 +61,7 @@ func TestMachineOfAPoolThatIsLeftOut(t *testing.T) {
 	}
 	service := m.service
 	service.observed = &model.Observed{
-		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "id", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterBlocked, Settings: setting.OfCluster(wanted)},
+		Cluster: &model.Cluster{ClusterRef: model.ClusterRef{ID: "id", Name: "c", BaseDomain: "example.com", Owned: true}, State: model.ClusterBlocked, Settings: clustersettings.OfCluster(wanted)},
 		InfraEnvs: []model.InfraEnv{{
 			ID: "other", Name: "other", ClusterID: "id", Owned: true, Settings: plans[0].Settings, Image: model.Image{State: model.ImageReady, Created: long},
 		}},

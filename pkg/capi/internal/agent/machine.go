@@ -21,13 +21,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 )
 
 // MachineReconciler reconciles AgentMachines.
@@ -43,14 +43,14 @@ type MachineReconciler struct {
 	// Namespace is the one in which AgentMachines are reconciled; "" for all.
 	Namespace string
 	// Connector guards the connections to the installed clusters of hosted control planes.
-	Connector workload.Connector
+	Connector workloadclient.Connector
 
 	watchFilter string
 
 	// reserving is held while a host is chosen and reserved: of several machines that are made at
 	// once each sees what the others have taken.
 	reserving sync.Mutex
-	workloads workload.Clients // of hosted clusters
+	workloads workloadclient.Clients // of hosted clusters
 }
 
 // scope is one reconcile of an AgentMachine.
@@ -208,5 +208,5 @@ func isGone(object client.Object) bool {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
+	conditions.Set(s.object, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: rewording.Message(message)})
 }

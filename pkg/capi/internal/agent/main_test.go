@@ -41,7 +41,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/capi/api"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
@@ -333,8 +333,8 @@ func (s setup) watched(x *site) string {
 }
 
 // loopback allows API servers of this machine.
-func loopback() workload.Connector {
-	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+func loopback() workloadclient.Connector {
+	return workloadclient.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 }
 
 // kinds are those of the providers, without the versions that need a conversion webhook.

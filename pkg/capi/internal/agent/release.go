@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
@@ -327,7 +327,7 @@ func (s *scope) byHand() string {
 		env = s.host.Namespace + "/" + env
 	}
 	return "a person must boot the discovery image on " + label + ", for it to be used again: " +
-		model.Advicef("{download iso --infra-env %s}", names.Quoted(env)).String()
+		model.Advicef("{download iso --infra-env %s}", listtext.Quoted(env)).String()
 }
 
 // isMine reports whether the host that is to be given back is still this AgentMachine's.

@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 )
 
 // Reasons of AgentReserved, beside those of the API.
@@ -198,7 +198,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	defer s.reserving.Unlock()
 	hosts, err := s.candidates(ctx)
 	if err != nil {
-		s.waitToReserve(reasonUnobserved, messages.Error(err))
+		s.waitToReserve(reasonUnobserved, rewording.Error(err))
 		return false, err
 	}
 	if own := slices.IndexFunc(hosts, func(h pool.Host) bool { return h.IsOwnedBy(s.me()) && s.mayHave(&h) }); own >= 0 {
@@ -211,7 +211,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 			", which says what hosts have to be")
 		return false, nil // it wakes
 	case err != nil:
-		s.waitToReserve(reasonUnobserved, messages.Error(err))
+		s.waitToReserve(reasonUnobserved, rewording.Error(err))
 		return false, err
 	}
 	wishes, err := s.wishes(asked)
@@ -256,7 +256,7 @@ func (s *scope) whereThePoolIs() string {
 		for _, ref := range s.infra.Spec.InfraEnvRefs {
 			envs = append(envs, ref.Name)
 		}
-		where += " of InfraEnv " + names.ListText(envs)
+		where += " of InfraEnv " + listtext.ListText(envs)
 	}
 	return where
 }

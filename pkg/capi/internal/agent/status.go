@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -168,7 +168,7 @@ func (s *scope) summarize() {
 		fail(c.Reason, c.Message)
 	}
 	if s.trouble != "" {
-		fail(reasonNodeTrouble, messages.Message(s.trouble))
+		fail(reasonNodeTrouble, rewording.Message(s.trouble))
 	}
 	conditions.Set(s.object, ready)
 }

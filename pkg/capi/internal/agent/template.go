@@ -15,11 +15,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -96,7 +96,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	}
 	set := func(status metav1.ConditionStatus, reason, message string) {
 		conditions.Set(template, metav1.Condition{Type: agentv1.PoolObservedCondition, Status: status, Reason: reason,
-			Message: messages.Message(message)})
+			Message: rewording.Message(message)})
 	}
 	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
 		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+
@@ -114,7 +114,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	}
 	hosts, err := r.Pool.Hosts(ctx, template.Namespace, infra)
 	if err != nil {
-		set(metav1.ConditionFalse, reasonUnobserved, messages.Error(err))
+		set(metav1.ConditionFalse, reasonUnobserved, rewording.Error(err))
 		again.RequeueAfter = waitsInPool
 		return again, nil
 	}
@@ -125,7 +125,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	status.FreeAgents = ptr.To(int32(free)) //nolint:gosec // no pool has billions of hosts
 	if smallest == nil {
 		status.Capacity, status.NodeInfo = nil, agentv1.NodeInfo{}
-		set(metav1.ConditionTrue, reasonObserved, "none of "+names.CountText(len(hosts), r.Pool.HostKind())+" fits")
+		set(metav1.ConditionTrue, reasonObserved, "none of "+listtext.CountText(len(hosts), r.Pool.HostKind())+" fits")
 		return again, nil
 	}
 	status.Capacity = capacityOf(smallest)

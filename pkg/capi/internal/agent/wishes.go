@@ -12,7 +12,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent/pool"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
@@ -22,7 +22,7 @@ import (
 
 // wishesOf are what the spec of an AgentMachine asks of a host.
 func wishesOf(from *agentv1.AgentMachineSpec) (pool.HostRequirements, error) {
-	w := pool.HostRequirements{Arch: setting.CanonicalWord[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)),
+	w := pool.HostRequirements{Arch: clustersettings.CanonicalWord[spec.Arch](from.CPUArchitecture), CPUs: int(ptr.Deref(from.MinCPUs, 0)),
 		Role: spec.Role(from.Role)}
 	if from.AgentLabelSelector != nil {
 		selector, err := metav1.LabelSelectorAsSelector(from.AgentLabelSelector)

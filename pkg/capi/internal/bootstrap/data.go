@@ -19,7 +19,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -68,7 +68,7 @@ func (s *scope) userData(ctx context.Context) error {
 	}
 	var discovery bytes.Buffer
 	if err := service.DownloadInfraEnvFile(ctx, env.ID, "discovery.ign", &discovery); err != nil {
-		s.failData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+messages.Error(err))
+		s.failData(bootstrapv1.CreatingSecretFailedReason, "cannot read the discovery Ignition: "+rewording.Error(err))
 		return err
 	}
 	data, err := userdata.Discovery(discovery.Bytes(), added)

@@ -17,7 +17,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -52,7 +52,7 @@ func (s *scope) delete(ctx context.Context) (ctrl.Result, error) {
 // showDeletion says what keeps the config.
 func (s *scope) showDeletion(ctx context.Context, why error) error {
 	before := s.config.DeepCopy()
-	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(why))
+	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, rewording.Error(why))
 	_, _, err := s.Status.Write(ctx, s.Client, before, s.config, status.Words{News: []string{clusterv1.DeletingCondition}})
 	return err
 }

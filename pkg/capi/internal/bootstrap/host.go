@@ -10,7 +10,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -20,7 +20,7 @@ func (s *scope) showHost(acted error) {
 	if s.way == machines.Pool {
 		return
 	}
-	pending, others := messages.Node(&s.view.Plan, s.machine.Name)
+	pending, others := rewording.Node(&s.view.Plan, s.machine.Name)
 	if pending.Status == metav1.ConditionTrue || conditions.Has(s.config, pending.Type) { // none of most installations
 		conditions.Set(s.config, pending)
 		s.news = append(s.news, pending.Type)
@@ -37,24 +37,24 @@ func (s *scope) showHost(acted error) {
 		s.showAbsent()
 		return
 	}
-	s.config.Status.AgentRef = messages.Reference(s.host.ID, s.host.InfraEnvID)
+	s.config.Status.AgentRef = rewording.Reference(s.host.ID, s.host.InfraEnvID)
 	var blockers []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope != model.ScopeNode.Of(s.machine.Name) && (b.Scope.Host() == s.machine.Name || contains(b.Hosts, s.machine.Name)) {
-			blockers = append(blockers, messages.Sentence(b.Message, b.Remedy))
+			blockers = append(blockers, rewording.Sentence(b.Message, b.Remedy))
 		}
 	}
-	blockers = append(append(blockers, messages.LeftOut(&s.view.Plan, s.machine.Name)...), others...)
+	blockers = append(append(blockers, rewording.LeftOut(&s.view.Plan, s.machine.Name)...), others...)
 	switch {
 	case s.settlesIn() > 0:
-		message := messages.Lines(append([]string{"the service is checking the host"}, blockers...))
+		message := rewording.Lines(append([]string{"the service is checking the host"}, blockers...))
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsPendingReason, message)
 	case len(blockers) > 0:
-		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, messages.Lines(blockers))
+		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.ValidationsFailingReason, rewording.Lines(blockers))
 	case s.hasFailed():
 		s.fail(bootstrapv1.HostValidatedCondition, bootstrapv1.InstallationFailedReason, s.failure())
 	case acted != nil:
-		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, messages.Error(acted))
+		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionUnknown, bootstrapv1.ValidationsFailingReason, rewording.Error(acted))
 		s.news = append(s.news, bootstrapv1.HostValidatedCondition)
 	case s.host.State == model.HostInstalled || s.host.State == model.HostAdded:
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionTrue, bootstrapv1.InstalledReason, s.progress())
@@ -71,7 +71,7 @@ func (s *scope) hasFailed() bool {
 
 // failure is why the host ended, and what to do, unless the whole cluster did: its control plane says so then.
 func (s *scope) failure() string {
-	why := messages.Short(messages.Text(cmp.Or(s.host.StatusInfo, s.progress())), longestReason)
+	why := rewording.Short(rewording.Text(cmp.Or(s.host.StatusInfo, s.progress())), longestReason)
 	if cluster := s.view.Observed.Cluster; cluster != nil && cluster.State.Stopped() {
 		return why
 	}
@@ -84,7 +84,7 @@ func (s *scope) showAbsent() {
 	switch why := s.view.LeftOut(s.machine.Name); {
 	case why != "":
 		s.set(bootstrapv1.HostValidatedCondition, metav1.ConditionFalse, bootstrapv1.HostLeftOutReason,
-			messages.Short(messages.Text(why), longestReason)+
+			rewording.Short(rewording.Text(why), longestReason)+
 				"; once that is cured and the cluster is installed, boot the machine again, and it joins, or delete its Machine")
 	case s.wasLeftOut():
 	default:
@@ -136,7 +136,7 @@ func (s *scope) showInfraEnv(acted error) {
 	if env == nil {
 		s.config.Status.InfraEnvRef = nil
 	} else {
-		s.config.Status.InfraEnvRef = messages.Reference(env.ID, "")
+		s.config.Status.InfraEnvRef = rewording.Reference(env.ID, "")
 	}
 	switch reason, message, passes := s.imageTrouble(env, acted); {
 	case reason == "":
@@ -156,15 +156,15 @@ func (s *scope) showInfraEnv(acted error) {
 func (s *scope) imageTrouble(env *model.InfraEnv, acted error) (reason, message string, passes bool) {
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.ScopeInfraEnv.Of(s.config.Name) {
-			return bootstrapv1.InfraEnvFailedReason, messages.Sentence(b.Message, b.Remedy), false
+			return bootstrapv1.InfraEnvFailedReason, rewording.Sentence(b.Message, b.Remedy), false
 		}
 	}
 	switch {
 	case env == nil && acted != nil:
-		return bootstrapv1.InfraEnvFailedReason, messages.Error(acted), false
+		return bootstrapv1.InfraEnvFailedReason, rewording.Error(acted), false
 	case env == nil:
 		lines := append([]string{"the InfraEnv is not made yet"}, s.hindrances()...)
-		return bootstrapv1.WaitingForInfraEnvReason, messages.Lines(lines), len(lines) == 1
+		return bootstrapv1.WaitingForInfraEnvReason, rewording.Lines(lines), len(lines) == 1
 	case env.Image.State == model.ImageReady:
 		return "", "", true
 	case env.Image.State == model.ImageFailed:
@@ -178,7 +178,7 @@ func (s *scope) hindrances() []string {
 	var lines []string
 	for _, b := range s.view.Plan.Blockers {
 		if b.Scope == model.ScopeCluster || b.Scope.Host() == s.machine.Name {
-			lines = append(lines, messages.Sentence(b.Message, b.Remedy))
+			lines = append(lines, rewording.Sentence(b.Message, b.Remedy))
 		}
 	}
 	return lines

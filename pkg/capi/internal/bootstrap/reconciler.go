@@ -21,9 +21,9 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
+	"github.com/oaictl/oaictl/pkg/capi/internal/imageproxy"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/media"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -40,7 +40,7 @@ type Reconciler struct {
 	Clock    clock.Clock
 	Status   *status.Writer
 	// Media hands discovery images on to machines that boot by live ISO; if it is nil, they read the service's own.
-	Media *media.Server
+	Media *imageproxy.Server
 	// WatchFilter is the value of the label cluster.x-k8s.io/watch-filter of the configs that are reconciled; "" for
 	// all.
 	WatchFilter string
@@ -194,7 +194,7 @@ func (s *scope) noView(err error) error {
 		s.waitForData(bootstrapv1.WaitingForAssistedInstallerReason, err.Error())
 		return nil
 	}
-	s.failData(bootstrapv1.WaitingForAssistedInstallerReason, messages.Error(err))
+	s.failData(bootstrapv1.WaitingForAssistedInstallerReason, rewording.Error(err))
 	return err
 }
 
@@ -224,7 +224,7 @@ func (s *scope) fail(kind, reason, message string) {
 }
 
 func (s *scope) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
+	conditions.Set(s.config, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: rewording.Message(message)})
 }
 
 // summarize sets Ready by the other conditions. A host that is yet to register does not make it false: the machine

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
@@ -713,7 +713,7 @@ func TestMachineThatIsLeftOut(t *testing.T) {
 	b.wanted.Spec.Hold = true
 	b.options.LeftOut = []spec.Host{{Name: "m", Match: spec.Match{InfraEnv: "boot"}}}
 	o := &b.service.observed
-	o.Cluster.Settings, o.Cluster.State = setting.OfCluster(b.wanted), model.ClusterBlocked
+	o.Cluster.Settings, o.Cluster.State = clustersettings.OfCluster(b.wanted), model.ClusterBlocked
 	plans, err := install.InfraEnvPlans(b.wanted, nil)
 	if err != nil {
 		t.Fatal(err)

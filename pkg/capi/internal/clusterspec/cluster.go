@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldmap"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -32,7 +32,7 @@ func nameOf(c *Cluster) string { return NameOf(c.Name, c.ControlPlane) }
 func (s *Source) cluster(ctx context.Context, c *Cluster, p participants) (*spec.Cluster, error) {
 	config := &c.ControlPlane.Spec.Config
 	out := &spec.Cluster{APIVersion: spec.APIVersion, Kind: spec.Kind, Metadata: spec.Metadata{Name: nameOf(c)}}
-	fieldpaths.Copy(out, config)
+	fieldmap.Copy(out, config)
 	to := &out.Spec
 	to.OpenShift.Version, to.OpenShift.Arch = strings.TrimPrefix(c.ControlPlane.Spec.DistributionVersion, "v"), archOf(c)
 	if config.ImageSetRef != nil {

@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -72,12 +72,12 @@ type Source struct {
 	// Pools are the InfraEnvs that are opened to namespaces, where the service is no hub.
 	Pools machines.Pools
 	// Keys prove which record belongs to a Cluster, where the service is no hub.
-	Keys *ownership.Keys
+	Keys *recordmark.Keys
 	// Release gives the release image of a cluster that is not registered yet, given what else is
 	// desired of it; "" where the service knows one by the version. Nil leaves that to the service.
 	Release func(ctx context.Context, c *Cluster, desired *spec.Cluster) (string, error)
 	// Connector makes the connections to installed clusters.
-	Connector workload.Connector
+	Connector workloadclient.Connector
 	// Identify is what the cluster of a kubeconfig calls itself; nil asks the cluster.
 	Identify func(ctx context.Context, kubeconfig []byte) (string, error)
 	// Clock is what waits are measured by; nil for that of the machine.
@@ -294,7 +294,7 @@ func (s *Source) Of(ctx context.Context, c *Cluster, observed *model.Observed) (
 		out.Spec.Hosts, ownNames[i] = append(out.Spec.Hosts, host), ownName
 	}
 	if err := out.Resolve(ctx, ".", spec.Env{}); err != nil {
-		if problems := messages.Problems(err); problems != nil {
+		if problems := rewording.Problems(err); problems != nil {
 			return nil, &clusterloop.Refusal{Problems: problems}
 		}
 		return nil, err
@@ -322,7 +322,7 @@ func (s *Source) options(c *Cluster, part participants, observed *model.Observed
 		adopt = "" // the service has no record of it
 	}
 	if !s.Hub {
-		run, former = c.mark, ownership.Former(run)
+		run, former = c.mark, recordmark.Former(run)
 	}
 	var leftOut []spec.Host
 	unwanted := map[string]string{}

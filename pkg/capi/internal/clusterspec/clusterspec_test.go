@@ -21,7 +21,7 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -96,7 +96,7 @@ func sourceOf(t *testing.T, list []client.Object) *Source {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(list...).Build()
-	return &Source{Client: c, Live: c, Hub: true, Keys: &ownership.Keys{Cached: c, Live: c}}
+	return &Source{Client: c, Live: c, Hub: true, Keys: &recordmark.Keys{Cached: c, Live: c}}
 }
 
 var lab = clusterloop.Key{Namespace: "ns", Name: "lab"}

@@ -11,7 +11,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
-	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldmap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/userdata"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -47,7 +47,7 @@ func (s *Source) host(ctx context.Context, c *Cluster, cluster *spec.ClusterSpec
 	case have != nil:
 		known.Hostname = have.Hostname
 	}
-	fieldpaths.CopyHost(&host, config)
+	fieldmap.CopyHost(&host, config)
 	if host.ProviderID == "" && added.ProviderID != "" {
 		if value, answered := userdata.Resolve(added.ProviderID, known); answered {
 			host.ProviderID = value
@@ -206,7 +206,7 @@ func (s *Source) discovery(ctx context.Context, cluster *spec.ClusterSpec, m Mac
 		SSHKeys: sshKeys(config.SSHAuthorizedKey), KernelArgs: config.DiscoveryKernelArguments, OSVersion: config.OSImageVersion,
 	}
 	if config.Proxy != nil {
-		proxy := fieldpaths.Proxy(config.Proxy)
+		proxy := fieldmap.Proxy(config.Proxy)
 		out.Proxy = &proxy
 	}
 	if len(config.AdditionalNTPSources) > 0 {

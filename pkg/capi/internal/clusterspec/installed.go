@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
-	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldmap"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -58,7 +58,7 @@ func (s *Source) installed(ctx context.Context, c *Cluster, observed *model.Obse
 	to.Import = imported
 	to.Network.NTP, to.Network.Defaults.NTP = config.NTPSources, config.AdditionalNTPSources
 	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
-	to.Proxy = fieldpaths.Proxy(config.Proxy)
+	to.Proxy = fieldmap.Proxy(config.Proxy)
 	if to.PullSecret, err = s.pullSecret(ctx, c.Namespace, config.PullSecretRef); err != nil {
 		return nil, fmt.Errorf("spec.config.pullSecretRef: %w", err)
 	}
@@ -80,7 +80,7 @@ func (s *Source) Kubeconfig(ctx context.Context, cluster clusterloop.Key) ([]byt
 
 // CheckKubeconfig refuses a kubeconfig of a Cluster by which no cluster is called.
 func CheckKubeconfig(cluster clusterloop.Key, data []byte) error {
-	if err := workload.Check(data); err != nil {
+	if err := workloadclient.Check(data); err != nil {
 		return fmt.Errorf("the kubeconfig in Secret %s cannot be used: %w", secret.Name(cluster.Name, secret.Kubeconfig), err)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (s *Source) identify(ctx context.Context, data []byte) (string, error) {
 	if s.Identify != nil {
 		return s.Identify(ctx, data)
 	}
-	c, err := workload.Connect(data, workload.Options{Config: s.Connector.Config, Timeout: identifyTakes})
+	c, err := workloadclient.Connect(data, workloadclient.Options{Config: s.Connector.Config, Timeout: identifyTakes})
 	if err != nil {
 		return "", fmt.Errorf("read the kubeconfig: %w", err)
 	}

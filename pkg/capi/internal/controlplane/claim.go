@@ -18,7 +18,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -27,7 +27,7 @@ type registration struct {
 	*subject
 
 	live     client.Reader
-	keys     *ownership.Keys
+	keys     *recordmark.Keys
 	onHub    bool
 	claiming *sync.Mutex // held while a control plane asks for a name
 }
@@ -119,7 +119,7 @@ func (r *registration) records(ctx context.Context) ([]model.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := model.Query{Exact: true, Run: mark, FormerRun: ownership.Former(r.plane.Annotations[clusterspec.AnnotationRun])}
+	query := model.Query{Exact: true, Run: mark, FormerRun: recordmark.Former(r.plane.Annotations[clusterspec.AnnotationRun])}
 	noted := r.plane.Annotations[clusterspec.AnnotationClusterID]
 	if query.Run == "" && query.FormerRun == "" && noted == "" {
 		return nil, nil // nothing was ever registered for it
@@ -149,7 +149,7 @@ func (r *registration) unproven(mark string) string {
 	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
 		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add the tags %s to it: "+
 		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate openshiftassistedcontrolplane %[6]s %[7]s-",
-		id, r.key(), ownership.SecretName(r.cluster.Name), tags, r.plane.Namespace, r.plane.Name, clusterspec.AnnotationClusterID)
+		id, r.key(), recordmark.SecretName(r.cluster.Name), tags, r.plane.Namespace, r.plane.Name, clusterspec.AnnotationClusterID)
 }
 
 // unnotedOnHub is the id of a cluster whose objects on the hub carry oaictl's label and the Cluster's: of its

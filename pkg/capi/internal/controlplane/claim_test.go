@@ -27,7 +27,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -171,7 +171,7 @@ spec: {openshift: {version: 4.20.1}, baseDomain: example.com, pullSecret: {env: 
 			return errors.New("failed calling webhook")
 		},
 	})
-	s.Keys = &ownership.Keys{Cached: s.client, Live: s.client}
+	s.Keys = &recordmark.Keys{Cached: s.client, Live: s.client}
 	s.installations = clusterloop.New(clusterloop.Config{
 		Connect: func(string) (install.Backend, error) { return unregistered{}, nil }, Clock: clock.Real(),
 		Desire: func(context.Context, clusterloop.Key, *model.Observed) (*model.Desired, error) {
@@ -205,7 +205,7 @@ func deleting(t *testing.T, service *records, onHub bool, objects ...client.Obje
 	s, _ := observed()
 	s.OnHub = onHub
 	c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(objects...).Build()
-	s.client, s.Live, s.Keys = c, c, &ownership.Keys{Cached: c, Live: c}
+	s.client, s.Live, s.Keys = c, c, &recordmark.Keys{Cached: c, Live: c}
 	s.installations = clusterloop.New(clusterloop.Config{Connect: func(string) (install.Backend, error) { return service, nil }, Clock: clock.Real()})
 	s.Installations = s.installations
 	return s

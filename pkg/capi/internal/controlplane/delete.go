@@ -17,8 +17,8 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -30,7 +30,7 @@ const deletionTakes = 10 * time.Second
 type deletion struct {
 	*subject
 
-	keys         *ownership.Keys
+	keys         *recordmark.Keys
 	onHub        bool
 	registration *registration
 }
@@ -67,7 +67,7 @@ func (d *deletion) delete(ctx context.Context) (gone bool, result ctrl.Result, e
 	within, cancel := context.WithTimeout(ctx, deletionTakes)
 	defer cancel()
 	if err := d.deleteCluster(within); err != nil {
-		d.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, messages.Error(err))
+		d.set(clusterv1.DeletingCondition, metav1.ConditionTrue, clusterv1.DeletingReason, rewording.Error(err))
 		if ctx.Err() == nil && within.Err() != nil {
 			return false, ctrl.Result{RequeueAfter: deletionTakes}, nil
 		}

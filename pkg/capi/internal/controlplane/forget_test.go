@@ -14,7 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/install"
 )
@@ -55,7 +55,7 @@ func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(kindsOf(t)).WithObjects(cluster, other, plane).WithStatusSubresource(plane).Build()
 			r := &Reconciler{
 				Client: c, Live: c, Clock: clock.Real(), Recorder: events.NewFakeRecorder(100), Status: status.New(clock.Real()), Workloads: &Workloads{Connector: loopback()},
-				Keys: &ownership.Keys{Cached: c, Live: c},
+				Keys: &recordmark.Keys{Cached: c, Live: c},
 				Installations: clusterloop.New(clusterloop.Config{
 					Connect: func(string) (install.Backend, error) { return &records{}, nil }, Clock: clock.Real(),
 				}),
@@ -98,7 +98,7 @@ func TestNothingIsKeptOfAControlPlaneThatIsGone(t *testing.T) {
 			if again, err := r.Workloads.Client(key, data); err != nil || (again == reached) != test.kept {
 				t.Errorf("its client is kept: %t, %v", again == reached, err)
 			}
-			if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: ownership.SecretName("lab")}}); err != nil {
+			if err := c.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: recordmark.SecretName("lab")}}); err != nil {
 				t.Fatal(err)
 			}
 			if kept := mark() == was; kept != test.kept {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/secret"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
@@ -79,7 +79,7 @@ func (k *machineKeeper) deleteNode(ctx context.Context, name, uid string) error 
 }
 
 // workload is a client of the installed cluster.
-func (k *machineKeeper) workload(ctx context.Context) (*workload.Client, error) {
+func (k *machineKeeper) workload(ctx context.Context) (*workloadclient.Client, error) {
 	kubeconfig := &corev1.Secret{}
 	if err := k.client.Get(ctx, k.kubeconfigSecret(), kubeconfig); err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", k.kubeconfigSecret().Name, err)

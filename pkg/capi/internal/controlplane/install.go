@@ -20,8 +20,8 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -32,7 +32,7 @@ const ReasonInvalid = "InvalidConfiguration"
 type installation struct {
 	*subject
 
-	keys         *ownership.Keys
+	keys         *recordmark.Keys
 	onHub        bool
 	registration *registration
 	release      *releaseCheck
@@ -64,13 +64,13 @@ func (i *installation) install(ctx context.Context) error {
 	case view.NoPlan != nil && view.Observed.Cluster != nil && view.Observed.Cluster.State.Stopped():
 		i.notAvailable(controlplanev1.ControlPlaneInstallFailedReason,
 			"the installation has stopped: "+cmp.Or(view.Observed.Cluster.StatusInfo, string(view.Observed.Cluster.State))+"; "+
-				messages.Error(view.NoPlan))
+				rewording.Error(view.NoPlan))
 	case view.NoPlan != nil:
 		if err := i.noView(view.NoPlan); err != nil {
 			return errors.Join(err, i.markOwn(ctx))
 		}
 	case err != nil && !view.Installed(): // it is remembered, and tried again when its time has come
-		i.notAvailable(controlplanev1.ControlPlaneInstallingReason, messages.Error(err))
+		i.notAvailable(controlplanev1.ControlPlaneInstallingReason, rewording.Error(err))
 	default:
 		i.showInstall()
 	}
@@ -119,7 +119,7 @@ func (i *installation) noView(err error) error {
 	if i.phase() == lifecycle.Installed {
 		i.showConfiguration(err)
 		if i.wasAvailable() {
-			i.showUnseen(messages.Error(err))
+			i.showUnseen(rewording.Error(err))
 			if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
 				return nil
 			}
@@ -137,7 +137,7 @@ func (i *installation) noView(err error) error {
 	case apierrors.IsConflict(err):
 		return err // it was read too early: nothing is blocked
 	}
-	i.notAvailable(controlplanev1.ControlPlaneInstallingReason, messages.Error(err))
+	i.notAvailable(controlplanev1.ControlPlaneInstallingReason, rewording.Error(err))
 	return err
 }
 
@@ -160,7 +160,7 @@ func (i *installation) showConfiguration(err error) {
 		if clusterloop.IsRefusal(err) {
 			reason = ReasonInvalid
 		}
-		i.set(kind, metav1.ConditionFalse, reason, messages.Error(err))
+		i.set(kind, metav1.ConditionFalse, reason, rewording.Error(err))
 	case conditions.Has(i.plane, kind):
 		i.set(kind, metav1.ConditionTrue, kind, "")
 	}
@@ -224,12 +224,12 @@ func (i *installation) showInstall() {
 		i.notAvailable(controlplanev1.ControlPlaneInstallingReason, plan.Message)
 		return
 	}
-	i.plane.Status.ClusterDeploymentRef = messages.Reference(cluster.ID, "")
+	i.plane.Status.ClusterDeploymentRef = rewording.Reference(cluster.ID, "")
 	i.plane.Status.Installation.State = string(cluster.State)
 	i.showPercent(cluster)
 	switch {
 	case plan.Verdict == model.VerdictFailed, plan.Verdict == model.VerdictCancelled, plan.Verdict == model.VerdictUnknown:
-		i.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, messages.Sentence(plan.Message, plan.Next))
+		i.notAvailable(controlplanev1.ControlPlaneInstallFailedReason, rewording.Sentence(plan.Message, plan.Next))
 	case !i.view.Installed():
 		i.notAvailable(controlplanev1.ControlPlaneInstallingReason, i.waiting())
 	}
@@ -251,7 +251,7 @@ func (i *installation) waiting() string {
 			texts = append(texts, i.registration.unproven(i.view.Desired.Options.Run))
 			continue
 		}
-		texts = append(texts, messages.Sentence(b.Message, b.Remedy))
+		texts = append(texts, rewording.Sentence(b.Message, b.Remedy))
 	}
 	if len(texts) == 0 {
 		for _, w := range i.view.Plan.Waits {
@@ -263,5 +263,5 @@ func (i *installation) waiting() string {
 	if len(texts) == 0 {
 		return string(i.view.Observed.Cluster.State)
 	}
-	return messages.Lines(texts)
+	return rewording.Lines(texts)
 }

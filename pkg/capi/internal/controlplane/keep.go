@@ -21,7 +21,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 )
 
 // MachineEtcdMemberRemoved is a condition of a Machine that is being deleted: whether its member of etcd is
@@ -259,7 +259,7 @@ func (k *machineKeeper) judged(q *lifecycle.Question) {
 // setOn sets a condition of a Machine if it says something else. A new observed generation alone is not written: others
 // change the Machine's spec.
 func setOn(m *clusterv1.Machine, kind string, status metav1.ConditionStatus, reason, message string) {
-	message = messages.Message(message)
+	message = rewording.Message(message)
 	if c := conditions.Get(m, kind); c != nil && c.Status == status && c.Reason == reason && c.Message == message {
 		return
 	}

@@ -22,10 +22,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -83,7 +83,8 @@ func (h *kubeconfigHandout) provide(ctx context.Context) ([]byte, ctrl.Result, e
 	}
 	switch {
 	case err != nil:
-		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason, messages.Error(err))
+		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
+			rewording.Error(err))
 		return nil, ctrl.Result{}, err
 	case data == nil && h.view.Installed():
 		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
@@ -138,7 +139,7 @@ func (h *kubeconfigHandout) handOut(ctx context.Context) ([]byte, error) {
 	}
 	data, err := h.serviceCopy(ctx, cluster.ID, which)
 	if err != nil && known.problem == nil {
-		h.noCopy = messages.Error(err)
+		h.noCopy = rewording.Error(err)
 		return kept, nil
 	}
 	if err != nil {
@@ -220,7 +221,7 @@ func (h *kubeconfigHandout) showKubeconfig(data []byte) {
 
 // certificateEnds is when the client's certificate in a kubeconfig ends.
 func certificateEnds(data []byte) (time.Time, bool) {
-	config, err := workload.Connector{}.Config(data)
+	config, err := workloadclient.Connector{}.Config(data)
 	if err != nil {
 		return time.Time{}, false
 	}
@@ -256,9 +257,9 @@ const probeTakes = 5 * time.Second
 
 // NewReadyCheck reports why the API server that a kubeconfig names does not take requests, nil where it does:
 // it is asked for /readyz.
-func NewReadyCheck(by workload.Connector) func(ctx context.Context, kubeconfig []byte) error {
+func NewReadyCheck(by workloadclient.Connector) func(ctx context.Context, kubeconfig []byte) error {
 	return func(ctx context.Context, data []byte) error {
-		c, err := workload.Connect(data, workload.Options{Config: by.Config, Timeout: probeTakes})
+		c, err := workloadclient.Connect(data, workloadclient.Options{Config: by.Config, Timeout: probeTakes})
 		if err != nil {
 			return fmt.Errorf("read the kubeconfig: %w", err)
 		}

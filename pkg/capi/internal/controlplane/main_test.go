@@ -44,13 +44,13 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/internal/simulator/spoke"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -284,7 +284,7 @@ func (x *site) manage() {
 	})
 	r := &controlplane.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Installations: set, Clock: x.clock, Recorder: mgr.GetEventRecorder("controlplane"),
-		Keys:    &ownership.Keys{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+		Keys:    &recordmark.Keys{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
 		Answers: x.answer, Workloads: &controlplane.Workloads{Connector: local()}, Status: status.New(x.clock), Versions: &versions.Mapping{Clock: x.clock},
 		ReadRelease: func(_ context.Context, _ *controlplanev1.OpenshiftAssistedControlPlane, _ *spec.Cluster, image string) (versions.Payload, error) {
 			payload := versions.Payload{Kubernetes: "1.33.5"} // of all of them
@@ -313,8 +313,8 @@ func (x *site) manage() {
 }
 
 // local allows API servers of this machine.
-func local() workload.Connector {
-	return workload.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+func local() workloadclient.Connector {
+	return workloadclient.Connector{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 }
 
 // set changes what the service and the cluster show.

@@ -26,7 +26,7 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/ownership"
+	"github.com/oaictl/oaictl/pkg/capi/internal/recordmark"
 	"github.com/oaictl/oaictl/pkg/capi/internal/status"
 	"github.com/oaictl/oaictl/pkg/capi/internal/versions"
 )
@@ -42,7 +42,7 @@ type Reconciler struct {
 	// OnHub says that the service is the management cluster's own.
 	OnHub bool
 	// Keys prove which record belongs to a Cluster, where the service is not the management cluster's own.
-	Keys *ownership.Keys
+	Keys *recordmark.Keys
 	// Workloads are the clients of installed clusters.
 	Workloads *Workloads
 	// Status writes statuses.

@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
@@ -200,7 +200,7 @@ func TestAnswers(t *testing.T) {
 		_, _ = w.Write([]byte("what it says"))
 	}))
 	kubeconfig := kubeconfigOf(t, server.URL, "admin", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	if err := NewReadyCheck(workload.Connector{})(t.Context(), kubeconfig); err == nil || asked != "" || !strings.Contains(err.Error(), "--allow-endpoint") {
+	if err := NewReadyCheck(workloadclient.Connector{})(t.Context(), kubeconfig); err == nil || asked != "" || !strings.Contains(err.Error(), "--allow-endpoint") {
 		t.Errorf("a loopback address is asked for %q: %v", asked, err)
 	}
 	answers := NewReadyCheck(loopback())

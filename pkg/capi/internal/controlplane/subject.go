@@ -19,7 +19,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -114,7 +114,7 @@ func (s *subject) kubeconfigSecret() client.ObjectKey {
 }
 
 func (s *subject) set(kind string, status metav1.ConditionStatus, reason, message string) {
-	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: messages.Message(message)})
+	conditions.Set(s.plane, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: rewording.Message(message)})
 }
 
 func (s *subject) notAvailable(reason, message string) {

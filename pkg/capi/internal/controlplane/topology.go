@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/messages"
+	"github.com/oaictl/oaictl/pkg/capi/internal/rewording"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -92,5 +92,5 @@ func (r *statusReport) showTopology() {
 			r.recorder.Eventf(r.plane, r.cluster, corev1.EventTypeWarning, trouble.reason, "Upgrade", "%s", trouble.text)
 		}
 	}
-	r.set(c.Type, c.Status, c.Reason, messages.Lines(texts))
+	r.set(c.Type, c.Status, c.Reason, rewording.Lines(texts))
 }

@@ -20,7 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/workload"
+	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane/lifecycle"
@@ -44,16 +44,16 @@ const (
 // zero value is ready. It is safe for concurrent use.
 type Workloads struct {
 	// Connector guards the connections.
-	Connector workload.Connector
+	Connector workloadclient.Connector
 
-	clients workload.Clients
+	clients workloadclient.Clients
 	mu      sync.Mutex
 	asked   map[clusterloop.Key]queryTimes
 }
 
 // queryTimes is when a client of a cluster has asked it what. Another client asks anew.
 type queryTimes struct {
-	client *workload.Client
+	client *workloadclient.Client
 	at     map[question]time.Time
 }
 
@@ -69,8 +69,8 @@ const (
 const workloadTakes = 20 * time.Second
 
 // Client is a client of a cluster by its kubeconfig.
-func (w *Workloads) Client(cluster clusterloop.Key, data []byte) (*workload.Client, error) {
-	c, err := w.clients.Get(cluster, data, workload.Options{Config: w.Connector.Config, Timeout: workloadTakes})
+func (w *Workloads) Client(cluster clusterloop.Key, data []byte) (*workloadclient.Client, error) {
+	c, err := w.clients.Get(cluster, data, workloadclient.Options{Config: w.Connector.Config, Timeout: workloadTakes})
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of %s: %w", cluster, err)
 	}
@@ -78,7 +78,7 @@ func (w *Workloads) Client(cluster clusterloop.Key, data []byte) (*workload.Clie
 }
 
 // isDue reports whether a client of a cluster is to ask it something, and notes that it does.
-func (w *Workloads) isDue(cluster clusterloop.Key, by *workload.Client, what question, now time.Time) bool {
+func (w *Workloads) isDue(cluster clusterloop.Key, by *workloadclient.Client, what question, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.asked == nil {

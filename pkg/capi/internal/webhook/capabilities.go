@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/spelling"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
@@ -100,7 +100,7 @@ func unknownOperators(operators []controlplanev1.Operator, at *field.Path) admis
 		if other := otherNames[name]; other != "" {
 			name = other
 		}
-		if len(catalogue.Find(catalogue.KindValidation, name+operatorCheck)) == 0 {
+		if len(explain.Find(explain.KindValidation, name+operatorCheck)) == 0 {
 			warnings = append(warnings,
 				fmt.Sprintf("%s: the operator %q is not known here; the installation waits if the service does not know it either",
 					at.Index(i).Child("name"), operator.Name))

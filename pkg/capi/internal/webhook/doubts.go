@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
@@ -18,17 +18,17 @@ const allValidations = "all"
 // unknownValidations warns of ignored validations that are not known here: a newer service may have them.
 func unknownValidations(ignored controlplanev1.IgnoreValidations, at *field.Path) admission.Warnings {
 	var warnings admission.Warnings
-	look := func(subject catalogue.Subject, name string, ids []string) {
+	look := func(subject explain.Subject, name string, ids []string) {
 		for i, id := range ids {
-			if _, known := catalogue.Validation(subject, id); !known && id != allValidations {
+			if _, known := explain.Validation(subject, id); !known && id != allValidations {
 				warnings = append(warnings, fmt.Sprintf(
 					"%s: no validation of a %s is called %q here: if the service does not know it either, nothing is ignored",
 					at.Child(name).Index(i), subject, id))
 			}
 		}
 	}
-	look(catalogue.SubjectCluster, "cluster", ignored.Cluster)
-	look(catalogue.SubjectHost, "hosts", ignored.Hosts)
+	look(explain.SubjectCluster, "cluster", ignored.Cluster)
+	look(explain.SubjectHost, "hosts", ignored.Hosts)
 	return warnings
 }
 

@@ -14,7 +14,7 @@ import (
 
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/capi/internal/fieldpaths"
+	"github.com/oaictl/oaictl/pkg/capi/internal/fieldmap"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -76,15 +76,15 @@ func (w *wanted) problems(ctx context.Context) field.ErrorList {
 
 // told is a problem by the field of the object, nil where the object does not have it.
 func (w *wanted) told(p spec.Problem) *field.Error {
-	place, below, ok := fieldpaths.LookUp(p.Field)
+	place, below, ok := fieldmap.LookUp(p.Field)
 	if !ok || w.leftToOthers(p) {
 		return nil
 	}
 	var parent *field.Path
 	switch place.By {
-	case fieldpaths.ByControlPlane:
+	case fieldmap.ByControlPlane:
 		parent = w.controlPlane
-	case fieldpaths.ByConfig:
+	case fieldmap.ByConfig:
 		parent = w.config
 	}
 	if parent == nil {
@@ -120,14 +120,14 @@ var fileFields = regexp.MustCompile(`\b(spec|metadata)(\.[a-zA-Z]+(\[\d+\])?)+`)
 
 // inObjects is a text about cluster.yaml, with the fields of the objects in place of its own.
 func (w *wanted) inObjects(text string) string {
-	return fileFields.ReplaceAllStringFunc(fieldpaths.Reword(text), func(path string) string {
-		place, below, ok := fieldpaths.LookUp(path)
+	return fileFields.ReplaceAllStringFunc(fieldmap.Reword(text), func(path string) string {
+		place, below, ok := fieldmap.LookUp(path)
 		switch {
 		case !ok:
 			return path
-		case place.By == fieldpaths.ByControlPlane:
+		case place.By == fieldmap.ByControlPlane:
 			return "spec." + place.At + below
-		case place.By == fieldpaths.ByConfig || place.By == fieldpaths.ByCluster:
+		case place.By == fieldmap.ByConfig || place.By == fieldmap.ByCluster:
 			return place.At + below + " of the " + string(place.By)
 		default:
 			return "the " + strings.TrimPrefix(place.At, "the ")
@@ -143,7 +143,7 @@ func (w *wanted) addControlPlane(s *controlplanev1.OpenshiftAssistedControlPlane
 		w.cluster.Metadata.Name = config.ClusterName
 	}
 	domain := to.BaseDomain
-	fieldpaths.Copy(w.cluster, config)
+	fieldmap.Copy(w.cluster, config)
 	if config.BaseDomain == "" && w.partial {
 		to.BaseDomain = domain
 	}
@@ -226,9 +226,9 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 	host.Arch = spec.Arch(s.CPUArchitecture)
 	host.Labels = s.NodeLabels
 	host.InstallerArgs = s.InstallerArgs
-	fieldpaths.CopyHost(host, s)
+	fieldmap.CopyHost(host, s)
 	host.Addresses = slices.Clone(host.Addresses) // which are filled in
-	proxy := fieldpaths.Proxy(s.Proxy)
+	proxy := fieldmap.Proxy(s.Proxy)
 	host.Discovery = &spec.HostDiscovery{
 		SSHKeys: keysOf(s.SSHAuthorizedKey), Proxy: &proxy, NTP: s.AdditionalNTPSources, KernelArgs: s.DiscoveryKernelArguments,
 		OSVersion: s.OSImageVersion, Image: spec.ImageType(strings.TrimSuffix(s.ImageType, "-iso")),

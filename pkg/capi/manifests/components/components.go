@@ -10,7 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/shared/fill"
+	"github.com/oaictl/oaictl/internal/shared/texttemplate"
 	"github.com/oaictl/oaictl/pkg/capi/manifests"
 )
 
@@ -21,7 +21,7 @@ const servicePort = 443
 type object = map[string]any
 
 // values are what the templates are filled with.
-func (p Provider) values(o Options) fill.Values {
+func (p Provider) values(o Options) texttemplate.Values {
 	bound, foreign := p.prefix()+"-manager", ""
 	if p.acts {
 		bound = p.prefix() + "-aggregated-manager"
@@ -29,7 +29,7 @@ func (p Provider) values(o Options) fill.Values {
 	if p.foreign {
 		foreign = p.Group
 	}
-	return fill.Values{
+	return texttemplate.Values{
 		"Provider": p.Name, "LabelKey": LabelKey, "Label": p.Label(), "Prefix": p.prefix(), "Namespace": p.Namespace(), "Service": p.Service(),
 		"Secret": p.Secret(), "Certificate": p.certificate(), "Lease": Lease([]string{p.Name}), "Image": o.Image, "BoundRole": bound,
 		"AggregateKey": p.aggregateKey(), "Foreign": foreign, "SelfManaged": o.SelfManaged, "Namespaced": o.Namespaced, "Aggregates": p.acts,
@@ -39,12 +39,12 @@ func (p Provider) values(o Options) fill.Values {
 // aggregateKey is the label of roles that are added to what the provider may do.
 func (p Provider) aggregateKey() string { return "oaictl.io/aggregate-to-" + p.Name + "-manager" }
 
-func execute(name string, values fill.Values) ([]byte, error) {
+func execute(name string, values texttemplate.Values) ([]byte, error) {
 	text, err := own.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return fill.Text(path.Base(name), string(text), values)
+	return texttemplate.Text(path.Base(name), string(text), values)
 }
 
 // components is the file with all objects of a provider.

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/oaictl/oaictl/internal/shared/fill"
+	"github.com/oaictl/oaictl/internal/shared/texttemplate"
 )
 
 // flavour is a kind of cluster that there is a template of.
@@ -40,12 +40,12 @@ func flavours() []flavour {
 }
 
 // values are what the template is filled with.
-func (f flavour) values() fill.Values {
+func (f flavour) values() texttemplate.Values {
 	group, infrastructure := "capi-provider.agent-install.openshift.io", "Agent"
 	if f.Metal3 {
 		group, infrastructure = "infrastructure.cluster.x-k8s.io", "Metal3"
 	}
-	return fill.Values{
+	return texttemplate.Values{
 		"Name": f.Name, "About": f.About, "Replicas": f.Replicas, "Metal3": f.Metal3, "Image": f.Image, "VIPs": f.VIPs,
 		"Group":          group,                             // of the machines
 		"Infrastructure": infrastructure,                    // begins the names of their kinds

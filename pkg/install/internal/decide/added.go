@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -18,7 +18,7 @@ type added struct {
 	spec         *spec.Cluster
 	name         string
 	cluster      *model.Cluster
-	question     *nodes.Question
+	question     *nodeplan.Question
 	roster       *roster
 	members      *members
 	images       *images
@@ -45,7 +45,7 @@ func (a *added) all() {
 		return
 	}
 	if a.question.Answers() && !(complete && len(a.members.newNodes()) == 0) {
-		a.take(nodes.Approvers(a.question.About()))
+		a.take(nodeplan.Approvers(a.question.About()))
 	}
 	if complete {
 		a.spokeNodes.join()
@@ -197,7 +197,7 @@ func (a *added) addNode(h *model.Host, configure func()) {
 // are part of the control plane. It does so while the others go on,
 // and the run ends once there is nothing else to do. It does the same for hosts that are nodes and
 // have registered again.
-func (a *added) accounts(alone []*spec.Host, again nodes.Answer) {
+func (a *added) accounts(alone []*spec.Host, again nodeplan.Answer) {
 	cure := model.CureNow
 	if !a.atRest() {
 		cure = model.CurePerson
@@ -288,6 +288,6 @@ func (a *added) addToo(h *model.Host) model.Advice {
 	if cards := h.Inventory.Interfaces; len(cards) > 0 {
 		mac = cmp.Or(cards[0].MAC, mac)
 	}
-	return "to add it as well: " + model.Command("add-node --cluster", names.Quoted(a.spec.Existing()), "--name",
-		names.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", names.Quoted(mac))
+	return "to add it as well: " + model.Command("add-node --cluster", listtext.Quoted(a.spec.Existing()), "--name",
+		listtext.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", listtext.Quoted(mac))
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -61,8 +61,8 @@ func isOf(e *model.Enrolled, want *spec.Host) bool {
 	if e.Owned && e.Name == want.Name {
 		return true
 	}
-	mac := setting.MAC(want.Match.MAC)
-	return mac != "" && setting.MAC(e.MAC) == mac
+	mac := clustersettings.MAC(want.Match.MAC)
+	return mac != "" && clustersettings.MAC(e.MAC) == mac
 }
 
 // enrolled waits for the service to boot a machine.
@@ -108,7 +108,9 @@ func (b *boot) enrolledTrouble() bool {
 
 // hasRegistered reports whether a machine with a MAC address has registered.
 func (b *boot) hasRegistered(mac string) bool {
-	has := func(nic model.Interface) bool { return mac != "" && setting.MAC(nic.MAC) == setting.MAC(mac) }
+	has := func(nic model.Interface) bool {
+		return mac != "" && clustersettings.MAC(nic.MAC) == clustersettings.MAC(mac)
+	}
 	return slices.ContainsFunc(b.observed.Hosts, func(h model.Host) bool { return slices.ContainsFunc(h.Inventory.Interfaces, has) })
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/explain"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/internal/diagnose"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -39,7 +39,7 @@ func (c *checks) explain(hosts []*model.Host, cluster *model.Cluster) diagnose.R
 		Checks: make([]diagnose.Check, 0, openChecks(hosts)),
 	}
 	if cluster != nil {
-		in.Checks = c.failing(in.Checks, catalogue.SubjectCluster, nil, cluster.Validations)
+		in.Checks = c.failing(in.Checks, explain.SubjectCluster, nil, cluster.Validations)
 	}
 	for _, h := range hosts {
 		switch h.Role {
@@ -52,7 +52,7 @@ func (c *checks) explain(hosts []*model.Host, cluster *model.Cluster) diagnose.R
 		default:
 			in.Roles.Auto++
 		}
-		in.Checks = c.failing(in.Checks, catalogue.SubjectHost, h, h.Validations)
+		in.Checks = c.failing(in.Checks, explain.SubjectHost, h, h.Validations)
 	}
 	return diagnose.Explain(in)
 }
@@ -73,7 +73,7 @@ func openChecks(hosts []*model.Host) int {
 // usableDisk is the check of a host that says of its disks only that they have reasons.
 const usableDisk = "has-min-valid-disks"
 
-func (c *checks) failing(to []diagnose.Check, subject catalogue.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
+func (c *checks) failing(to []diagnose.Check, subject explain.Subject, h *model.Host, list []model.Validation) []diagnose.Check {
 	name, id := "", ""
 	if h != nil {
 		name, id = c.roster.Call(h), h.ID
@@ -201,10 +201,10 @@ func (c *checks) blocker(cause diagnose.Cause) model.Blocker {
 	b := model.Blocker{
 		Key: causeKey(cause), Scope: causeScope(cause), Reason: ReasonValidation,
 		Message: causeText(cause), Field: cause.Field, Hosts: cause.Hosts, Cure: model.CurePerson,
-		Validations: []string{cause.ID}, Usual: cause.Usual, Check: c.advice(cause.Check, cause.Hosts), Certain: cause.ID == catalogue.SpecSynced,
+		Validations: []string{cause.ID}, Usual: cause.Usual, Check: c.advice(cause.Check, cause.Hosts), Certain: cause.ID == explain.SpecSynced,
 		Remedy: c.advice(cmp.Or(cause.Remedy, model.Command("explain validation", cause.ID)), cause.Hosts),
 	}
-	if cause.Cure == catalogue.CureFile {
+	if cause.Cure == explain.CureFile {
 		b.Cure = model.CureFile
 	}
 	for _, m := range cause.Messages[min(1, len(cause.Messages)):] {
@@ -222,7 +222,7 @@ func (c *checks) blocker(cause diagnose.Cause) model.Blocker {
 
 // advice is a text of the catalogue with the names of what it is about.
 func (c *checks) advice(text model.Advice, hosts []string) model.Advice {
-	return catalogue.Fill(text, catalogue.Names{Cluster: c.name, Hosts: hosts})
+	return explain.Fill(text, explain.Names{Cluster: c.name, Hosts: hosts})
 }
 
 func causeKey(cause diagnose.Cause) string {
@@ -255,5 +255,5 @@ func ofHosts(hosts []string, text string) string {
 	if len(hosts) == 0 {
 		return text
 	}
-	return fmt.Sprintf("%s: %s", names.ListText(hosts), text)
+	return fmt.Sprintf("%s: %s", listtext.ListText(hosts), text)
 }

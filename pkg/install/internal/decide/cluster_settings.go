@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -29,7 +29,7 @@ type clusterSettings struct {
 // before any host registers, since some can't be changed after.
 func (s *clusterSettings) configure() {
 	s.registration.remark()
-	want := setting.OfCluster(s.spec)
+	want := clustersettings.OfCluster(s.spec)
 	delete(want, model.SettingTags) // the service takes them at registration only
 	update := model.Action{
 		Key: "cluster/update", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: s.cluster.ID, Name: s.name,
@@ -72,7 +72,7 @@ func (s *clusterSettings) overrides() {
 	if want == "" {
 		return // an absent field is left alone
 	}
-	for _, d := range setting.Differences(settings, s.cluster.Settings) {
+	for _, d := range clustersettings.Differences(settings, s.cluster.Settings) {
 		s.act(model.Action{
 			Key: "cluster/overrides", Scope: model.ScopeCluster, Kind: model.SetOverrides, Target: s.cluster.ID, Name: s.name,
 			Reason: "the install-config overrides differ from the file", Settings: settings, Changes: []model.Change{changeOf(d, "")},
@@ -105,7 +105,7 @@ func (s *clusterSettings) resend() {
 	}
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
-		secrets := setting.Secrets(setting.OfHost(want, "", nil))
+		secrets := clustersettings.Secrets(clustersettings.OfHost(want, "", nil))
 		if have := s.roster.ByName[want.Name]; have != nil && len(secrets) > 0 {
 			send(model.ScopeHost.Of(want.Name), model.UpdateHost, have.ID, have.InfraEnvID, want.Name, secrets)
 		}
@@ -160,8 +160,8 @@ func (s *clusterSettings) surplusManifests() {
 
 // ignored sets which validations may fail.
 func (s *clusterSettings) ignored() {
-	settings := setting.IgnoredOf(s.spec)
-	for _, d := range setting.Differences(settings, s.cluster.Settings) {
+	settings := clustersettings.IgnoredOf(s.spec)
+	for _, d := range clustersettings.Differences(settings, s.cluster.Settings) {
 		s.act(model.Action{
 			Key: "cluster/ignore", Scope: model.ScopeCluster, Kind: model.IgnoreValidations, Target: s.cluster.ID, Name: s.name,
 			Reason: "the ignored validations differ from the file", Settings: settings, Changes: []model.Change{changeOf(d, "")},
@@ -172,14 +172,14 @@ func (s *clusterSettings) ignored() {
 // differences compares the cluster with the file. What its service keeps
 // with the images only is compared there. Workers are counted when the install
 // starts: those that are not required may not have come.
-func (s *clusterSettings) differences(want model.Settings) []setting.Difference {
+func (s *clusterSettings) differences(want model.Settings) []clustersettings.Difference {
 	for _, setting := range s.cluster.ImageOnly {
 		delete(want, setting)
 	}
 	if slices.Contains(s.cluster.Changeable, model.SettingArbiters) && !s.spec.OnlyAdds() {
 		want[model.SettingArbiters] = model.ValueOf(s.spec.ArbiterCount())
 	}
-	return slices.DeleteFunc(setting.Differences(want, s.cluster.Settings), func(d setting.Difference) bool {
+	return slices.DeleteFunc(clustersettings.Differences(want, s.cluster.Settings), func(d clustersettings.Difference) bool {
 		if slices.Contains(s.cluster.ImageOnly, d.Setting) { // what excludes one that is wanted
 			return true
 		}
@@ -190,7 +190,7 @@ func (s *clusterSettings) differences(want model.Settings) []setting.Difference 
 		if d.Want.Decode(&want) != nil || d.Have.Decode(&have) != nil {
 			return false
 		}
-		w, h := setting.Roles(want), setting.Roles(have)
+		w, h := clustersettings.Roles(want), clustersettings.Roles(have)
 		delete(w, string(spec.Arbiter)) // the topology has no arbiters
 		delete(h, string(spec.Arbiter))
 		return maps.Equal(w, h)
@@ -201,7 +201,7 @@ func (s *clusterSettings) differences(want model.Settings) []setting.Difference 
 // install. To be a single node is frozen, wherever the number of machines may
 // change: the service has another kind of cluster for it (REST field
 // high_availability_mode).
-func (s *clusterSettings) keeping(d setting.Difference) model.Keeping {
+func (s *clusterSettings) keeping(d clustersettings.Difference) model.Keeping {
 	if now, said := s.cluster.Keeping[d.Setting]; said {
 		return now
 	}
@@ -209,11 +209,11 @@ func (s *clusterSettings) keeping(d setting.Difference) model.Keeping {
 	if slices.Contains(s.cluster.Changeable, d.Setting) && (d.Setting != model.SettingControlPlane || (d.Want == one) == (d.Have == one)) {
 		return model.KeptAsWritten
 	}
-	return setting.RuleOf(d.Setting).Cluster
+	return clustersettings.RuleOf(d.Setting).Cluster
 }
 
 // toWrite reports whether a difference of the cluster is to be written now. It reports those that cannot be.
-func (s *clusterSettings) toWrite(d setting.Difference) bool {
+func (s *clusterSettings) toWrite(d clustersettings.Difference) bool {
 	switch s.keeping(d) {
 	case model.KeptFrozen:
 		if d.Known {

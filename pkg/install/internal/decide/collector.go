@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -47,7 +47,7 @@ func (c *collector) otherwise(what string, since time.Time) {
 }
 
 // take adds what follows for the nodes of the installed cluster.
-func (c *collector) take(a nodes.Answer) {
+func (c *collector) take(a nodeplan.Answer) {
 	for _, x := range a.Actions {
 		c.act(x)
 	}
@@ -78,23 +78,24 @@ func asWarning(b model.Blocker) model.Warning {
 }
 
 // changeOf is what a person is shown of a difference.
-func changeOf(d setting.Difference, prefix string) model.Change {
+func changeOf(d clustersettings.Difference, prefix string) model.Change {
 	if strings.HasPrefix(string(d.Setting), "spec.") || d.Setting == model.SettingApproved {
 		prefix = "" // not relative to the object, or no field of the file
 	}
-	return model.Change{Field: prefix + string(d.Setting), From: setting.Show(d.Setting, d.Have), To: setting.Show(d.Setting, d.Want)}
+	return model.Change{Field: prefix + string(d.Setting), From: clustersettings.Show(d.Setting, d.Have),
+		To: clustersettings.Show(d.Setting, d.Want)}
 }
 
-func (c *collector) reportDrift(scope model.Scope, d setting.Difference, why string) {
+func (c *collector) reportDrift(scope model.Scope, d clustersettings.Difference, why string) {
 	c.reportDriftOf(scope, string(d.Setting), d, why)
 }
 
 // reportDriftOf reports a difference that is not written, of a field of the file.
-func (c *collector) reportDriftOf(scope model.Scope, field string, d setting.Difference, why string) {
+func (c *collector) reportDriftOf(scope model.Scope, field string, d clustersettings.Difference, why string) {
 	c.warn(model.Warning{
 		Key: "drift/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(setting.Show(d.Setting, d.Want)),
-			orNothing(setting.Show(d.Setting, d.Have)), why),
+		Message: fmt.Sprintf("%s is %s in the file and %s in the service; it %s", field, orNothing(clustersettings.Show(d.Setting, d.Want)),
+			orNothing(clustersettings.Show(d.Setting, d.Have)), why),
 	})
 }
 
@@ -104,7 +105,7 @@ func orNothing(text string) string { return cmp.Or(text, "nothing") }
 func allChanges(settings model.Settings) []model.Change {
 	var changes []model.Change
 	for name, value := range settings {
-		changes = append(changes, changeOf(setting.Difference{Setting: name, Want: value}, ""))
+		changes = append(changes, changeOf(clustersettings.Difference{Setting: name, Want: value}, ""))
 	}
 	slices.SortFunc(changes, func(a, b model.Change) int { return cmp.Compare(a.Field, b.Field) })
 	return changes

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -68,7 +68,7 @@ func MachinesToAsk(desired *model.Desired, observed *model.Observed) (ask []stri
 	}
 	phases = map[string]model.Phase{}
 	if desired.Options.Remove != nil {
-		return nodes.ToSwitchOff(p.question.About(p.roster.everybody(p.observed)...)), phases
+		return nodeplan.ToSwitchOff(p.question.About(p.roster.everybody(p.observed)...)), phases
 	}
 	for i := range p.spec.Spec.Hosts {
 		host := &p.spec.Spec.Hosts[i]
@@ -95,20 +95,20 @@ func AsksSpoke(desired *model.Desired, observed *model.Observed) bool {
 func JudgeRequests(desired *model.Desired, observed *model.Observed, memory model.Memory, now time.Time,
 	of []string) []model.RequestVerdict {
 	p := newPlanner(desired, observed, memory, now)
-	var hosts []nodes.Host
+	var hosts []nodeplan.Host
 	for i := range observed.Hosts {
 		h := &observed.Hosts[i]
 		if slices.Contains(of, p.roster.Call(h)) || slices.Contains(of, h.Hostname) || slices.Contains(of, h.ID) {
-			hosts = append(hosts, nodes.Host{Name: p.roster.Call(h), Want: p.spec.Host(p.roster.Names[h.ID]), Have: h})
+			hosts = append(hosts, nodeplan.Host{Name: p.roster.Call(h), Want: p.spec.Host(p.roster.Names[h.ID]), Have: h})
 		}
 	}
-	return nodes.Judge(p.question.About(hosts...))
+	return nodeplan.Judge(p.question.About(hosts...))
 }
 
 // NodesToRemove are the names of the nodes that are to be removed.
 func NodesToRemove(desired *model.Desired, observed *model.Observed) []string {
 	p := newPlanner(desired, observed, model.Memory{}, observed.At)
-	return nodes.ToRemove(p.question.About(p.roster.everybody(p.observed)...))
+	return nodeplan.ToRemove(p.question.About(p.roster.everybody(p.observed)...))
 }
 
 // SpokeFault is why nothing can be done in the installed cluster, nil where it can be. op is what
@@ -128,7 +128,7 @@ func spokeFault(desired *model.Desired, observed *model.Observed) *model.Fault {
 	case observed.Cluster == nil || !observed.Cluster.State.Installed():
 		p.registration.notInstalled()
 	case observed.Spoke != nil:
-		p.take(nodes.Reached(p.question.About()))
+		p.take(nodeplan.Reached(p.question.About()))
 	}
 	if len(p.plan.Blockers) > 0 {
 		b := &p.plan.Blockers[0]

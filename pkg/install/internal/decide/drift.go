@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -28,12 +28,12 @@ const late = "cannot be changed after the installation was started"
 // report reports what the file says differently once it is too late,
 // of the cluster, its images and its hosts.
 func (dr *drift) report() {
-	want := setting.OfCluster(dr.spec)
+	want := clustersettings.OfCluster(dr.spec)
 	delete(want, model.SettingTags)
 	if overrides, err := dr.spec.InstallConfigOverrides(); err == nil && overrides != "" && !dr.spec.OnlyAdds() {
 		want[model.SettingInstallConfigOverrides] = model.ValueOf(overrides)
 	}
-	maps.Copy(want, setting.IgnoredOf(dr.spec))
+	maps.Copy(want, clustersettings.IgnoredOf(dr.spec))
 	reported := map[model.Setting]bool{}
 	for _, d := range dr.clusterSettings.differences(want) {
 		if d.Known {
@@ -96,10 +96,10 @@ func (dr *drift) ofImages(reported map[model.Setting]bool) {
 
 // networksAdded reports whether a difference is only that the networks of hosts that were added have come into an image
 // that the cluster was installed with.
-func (dr *drift) networksAdded(d setting.Difference, env *model.InfraEnv) bool {
+func (dr *drift) networksAdded(d clustersettings.Difference, env *model.InfraEnv) bool {
 	whole, err := dr.images.plans(dr.spec)
 	return err == nil && d.Setting == model.SettingStaticNetworks && slices.ContainsFunc(whole, func(image model.InfraEnvPlan) bool {
-		return image.Name == env.Name && setting.Same(d.Setting, image.Settings[d.Setting], d.Have)
+		return image.Name == env.Name && clustersettings.Same(d.Setting, image.Settings[d.Setting], d.Have)
 	})
 }
 
@@ -119,7 +119,7 @@ func (dr *drift) ofHosts() {
 		if err != nil {
 			delete(settings, model.SettingKeepDisks)
 		}
-		for _, d := range setting.Differences(settings, have.Settings) {
+		for _, d := range clustersettings.Differences(settings, have.Settings) {
 			if d.Known {
 				dr.reportDriftOf(model.ScopeHost.Of(want.Name), hostField(want.Name)+string(d.Setting), d, late)
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/diskhints"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -52,7 +52,7 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 		Reason: "the host differs from " + s.desired.Source(), Settings: model.Settings{},
 	}
 	settings := approval(have, s.ofHost(want, have, id, keep))
-	for _, d := range setting.WorthWriting(setting.Differences(settings, have.Settings)) {
+	for _, d := range clustersettings.WorthWriting(clustersettings.Differences(settings, have.Settings)) {
 		update.Settings[d.Setting] = d.Want
 		update.Changes = append(update.Changes, changeOf(d, field))
 	}
@@ -74,7 +74,7 @@ func (s *hostSettings) diskChooser(want *spec.Host, have *model.Host) diskhints.
 // ofHost are the settings of a host of the file as the service would hold them of
 // its machine, and what the file says of every host in the service's own words.
 func (s *hostSettings) ofHost(want *spec.Host, have *model.Host, disk string, keep []string) model.Settings {
-	settings := setting.OfHost(want, disk, keep)
+	settings := clustersettings.OfHost(want, disk, keep)
 	if want.Labels != nil && len(have.Inherited) > 0 {
 		own := maps.Clone(want.Labels)
 		maps.DeleteFunc(own, func(key, value string) bool {
@@ -104,7 +104,7 @@ func approval(h *model.Host, settings model.Settings) model.Settings {
 func (s *hostSettings) neverSent(name string, settings model.Settings) {
 	var alone []string
 	for one := range settings {
-		if setting.RuleOf(one).Host != model.KeptHidden {
+		if clustersettings.RuleOf(one).Host != model.KeptHidden {
 			return
 		}
 		alone = append(alone, string(one))

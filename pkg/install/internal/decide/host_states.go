@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -238,7 +238,7 @@ func (s *hostStates) stuck(h *model.Host) (since time.Time, stuck bool) {
 	if began.IsZero() {
 		began = h.Progress.Since
 	}
-	stage, known := catalogue.Stage(h.Progress.Stage)
+	stage, known := explain.Stage(h.Progress.Stage)
 	budget := stage.Budget
 	if s.spec.SingleNode() && stage.SingleNodeBudget > 0 {
 		budget = stage.SingleNodeBudget
@@ -254,8 +254,8 @@ func (s *hostStates) stuck(h *model.Host) (since time.Time, stuck bool) {
 }
 
 func (s *hostStates) stageRemedy(stage, name string) model.Advice {
-	if entry, ok := catalogue.Stage(stage); ok && entry.Remedy != "" {
-		return catalogue.Fill(entry.Remedy, catalogue.Names{Cluster: s.name, Hosts: []string{name}, Stage: stage})
+	if entry, ok := explain.Stage(stage); ok && entry.Remedy != "" {
+		return explain.Fill(entry.Remedy, explain.Names{Cluster: s.name, Hosts: []string{name}, Stage: stage})
 	}
 	return model.Advicef("look at the console of %s", name)
 }

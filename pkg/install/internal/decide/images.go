@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -164,7 +164,7 @@ func (im *images) field(image model.InfraEnvPlan, name model.Setting) (field str
 func (im *images) changes(image model.InfraEnvPlan) []model.Change {
 	changes := make([]model.Change, 0, len(image.Settings))
 	for name, value := range image.Settings {
-		change := changeOf(setting.Difference{Setting: name, Want: value}, "")
+		change := changeOf(clustersettings.Difference{Setting: name, Want: value}, "")
 		change.Field, _ = im.field(image, name)
 		changes = append(changes, change)
 	}
@@ -230,11 +230,11 @@ func (im *images) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
 		return "it is of another architecture"
 	}
 	want, have := image.Settings[model.SettingOSVersion], cmp.Or(env.Settings[model.SettingOSVersion], env.Settings[model.SettingVersion])
-	if image.Alone == "" && want != "" && have != "" && !setting.SameVersion(want, have) {
+	if image.Alone == "" && want != "" && have != "" && !clustersettings.SameVersion(want, have) {
 		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
 	}
 	for _, d := range imageDifferences(image.Settings, env) {
-		if d.Known && setting.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
+		if d.Known && clustersettings.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
 			return fmt.Sprintf("its %s is %s", d.Setting, changeOf(d, "").From)
 		}
 	}
@@ -308,8 +308,8 @@ func (im *images) isoCommand(host string) model.Advice {
 
 // imageDifferences compares what the file says of an InfraEnv with it, except what the file overrides in the service's
 // own words. Of a version a service may keep only the minor release, from which it takes the live system.
-func imageDifferences(want model.Settings, env *model.InfraEnv) []setting.Difference {
-	return slices.DeleteFunc(setting.Differences(want, env.Settings), func(d setting.Difference) bool {
-		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && setting.SameVersion(d.Have, d.Want)
+func imageDifferences(want model.Settings, env *model.InfraEnv) []clustersettings.Difference {
+	return slices.DeleteFunc(clustersettings.Differences(want, env.Settings), func(d clustersettings.Difference) bool {
+		return slices.Contains(env.Overridden, d.Setting) || d.Setting == model.SettingVersion && clustersettings.SameVersion(d.Have, d.Want)
 	})
 }

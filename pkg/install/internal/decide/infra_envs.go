@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -115,13 +115,13 @@ func (es *infraEnvs) poolOf(ref string) {
 // poolDrift reports what the file says of the cluster and the service keeps with
 // the images only, where the machines boot one that is not ours to change.
 func (es *infraEnvs) poolDrift(env *model.InfraEnv) {
-	want, all := model.Settings{}, setting.OfCluster(es.spec)
+	want, all := model.Settings{}, clustersettings.OfCluster(es.spec)
 	for _, setting := range es.cluster.ImageOnly {
 		if value, said := all[setting]; said {
 			want[setting] = value
 		}
 	}
-	for _, d := range setting.Differences(want, env.Settings) {
+	for _, d := range clustersettings.Differences(want, env.Settings) {
 		es.reportDrift(model.ScopeInfraEnv.Of(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
 	}
 }
@@ -135,12 +135,12 @@ func (es *infraEnvs) update(image model.InfraEnvPlan, env *model.InfraEnv) {
 		Reason: "the discovery image differs from " + es.desired.Source(), Settings: model.Settings{},
 	}
 	all := imageDifferences(image.Settings, env)
-	if i := slices.IndexFunc(all, func(d setting.Difference) bool { return es.barred(d, env) }); i >= 0 {
+	if i := slices.IndexFunc(all, func(d clustersettings.Difference) bool { return es.barred(d, env) }); i >= 0 {
 		es.rivalKept(all[i], env)
 		return
 	}
 	for _, d := range all {
-		if setting.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
+		if clustersettings.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
 			if d.Known {
 				es.reportDrift(scope, d, "cannot be changed after the InfraEnv was registered")
 			}
@@ -168,7 +168,7 @@ func (es *infraEnvs) update(image model.InfraEnvPlan, env *model.InfraEnv) {
 
 // lasts reports a change that removes a setting which the service keeps nevertheless: with a proxy only in the image,
 // and not in the cluster.
-func (es *infraEnvs) lasts(scope model.Scope, d setting.Difference) {
+func (es *infraEnvs) lasts(scope model.Scope, d clustersettings.Difference) {
 	if es.cluster == nil || !slices.Contains(es.cluster.Lasting, d.Setting) || !d.TakesAway() {
 		return
 	}
@@ -179,7 +179,7 @@ func (es *infraEnvs) lasts(scope model.Scope, d setting.Difference) {
 	es.warn(model.Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
 		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service removes nothing", d.Setting,
-			orNothing(setting.Show(d.Setting, d.Want)), who, setting.Show(d.Setting, d.Have)),
+			orNothing(clustersettings.Show(d.Setting, d.Want)), who, clustersettings.Show(d.Setting, d.Have)),
 		Next: es.anew(),
 	})
 }
@@ -195,21 +195,22 @@ func (es *infraEnvs) anew() model.Advice {
 
 // barred reports whether a setting is excluded by what the service goes on with: from such a change on it refuses every
 // one of the InfraEnv. One that it refuses already may be on its way back.
-func (es *infraEnvs) barred(d setting.Difference, env *model.InfraEnv) bool {
-	rival := setting.RivalOf(d.Setting)
-	return es.cluster != nil && slices.Contains(es.cluster.Lasting, rival) && !setting.Empty(d.Want) && !setting.Empty(env.Settings[rival]) &&
+func (es *infraEnvs) barred(d clustersettings.Difference, env *model.InfraEnv) bool {
+	rival := clustersettings.RivalOf(d.Setting)
+	return es.cluster != nil && slices.Contains(es.cluster.Lasting, rival) && !clustersettings.Empty(d.Want) &&
+		!clustersettings.Empty(env.Settings[rival]) &&
 		env.Image.State != model.ImageFailed
 }
 
 // barredByImage says so of a setting of the cluster that its InfraEnvs have as well.
-func (es *infraEnvs) barredByImage(d setting.Difference) bool {
+func (es *infraEnvs) barredByImage(d clustersettings.Difference) bool {
 	return es.spec.Spec.InfraEnv.Ref == "" && slices.ContainsFunc(es.have,
 		func(env model.InfraEnv) bool { return env.Owned && es.barred(d, &env) })
 }
 
 // rivalKept blocks a change that the service cannot take.
-func (es *infraEnvs) rivalKept(d setting.Difference, env *model.InfraEnv) {
-	rival, remedy := setting.RivalOf(d.Setting), es.anew()
+func (es *infraEnvs) rivalKept(d clustersettings.Difference, env *model.InfraEnv) {
+	rival, remedy := clustersettings.RivalOf(d.Setting), es.anew()
 	if !es.cluster.State.Installed() {
 		remedy = "undo the change, or " + remedy
 	}
@@ -217,7 +218,7 @@ func (es *infraEnvs) rivalKept(d setting.Difference, env *model.InfraEnv) {
 		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow,
 		Field: string(d.Setting),
 		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival,
-			setting.Show(rival, env.Settings[rival])),
+			clustersettings.Show(rival, env.Settings[rival])),
 		Remedy: remedy,
 	})
 }
@@ -240,7 +241,7 @@ func (es *infraEnvs) newImage(update model.Action) {
 	for _, c := range update.Changes {
 		fields = append(fields, c.Field)
 	}
-	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), names.ListText(booted))
+	what := fmt.Sprintf("%s changed since these hosts booted the discovery image: %s", strings.Join(fields, ", "), listtext.ListText(booted))
 	switch {
 	case len(booted) == 0:
 		es.act(update)
@@ -266,7 +267,7 @@ func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	}
 	es.warn(model.Warning{
 		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
-		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, names.ListText(booted)),
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, listtext.ListText(booted)),
 		Next:    "add --reimage to have it sent and the hosts rebooted",
 	})
 	return false
@@ -323,7 +324,7 @@ func (es *infraEnvs) forAdded(unnamed bool) {
 		}
 		version := env.Settings[model.SettingVersion]
 		if env.Settings[model.SettingOSVersion] == "" && !es.images.madeLate(env) &&
-			(version == "" || setting.SameVersion(image.Settings[model.SettingOSVersion], version)) {
+			(version == "" || clustersettings.SameVersion(image.Settings[model.SettingOSVersion], version)) {
 			delete(image.Settings, model.SettingOSVersion) // it has the same by its version
 		}
 		if others := infraenv.Others(es.spec, env); len(others) > 0 {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
@@ -59,7 +59,7 @@ func TestSettingsOfImagesOnly(t *testing.T) {
 // and of nothing else.
 func TestLastingSettings(t *testing.T) {
 	proxy := func(http, https, no string) model.Value {
-		return model.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)})
+		return model.ValueOf(spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: clustersettings.Commas(no)})
 	}
 	for name, test := range map[string]struct {
 		have model.Settings

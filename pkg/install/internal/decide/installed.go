@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -175,7 +175,7 @@ func (in *installed) allAdded() {
 // addedText says what is known of nodes that were added, and what is not: the
 // service's knowledge ends with the reboot.
 func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", names.ListText(nodes))
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", listtext.ListText(nodes))
 }
 
 // allReady ends the run: every host that was added is a node that takes work.
@@ -185,5 +185,6 @@ func (in *installed) allReady() {
 
 // kubeconfigFlag names the cluster's kubeconfig to a program, where one lies or will.
 func (in *installed) kubeconfigFlag() string {
-	return "--kubeconfig " + names.Quoted(cmp.Or(in.options.ClusterKubeconfig, in.saved.KubeconfigPath, in.name+"/auth/"+model.KubeconfigFile))
+	return "--kubeconfig " + listtext.Quoted(cmp.Or(in.options.ClusterKubeconfig, in.saved.KubeconfigPath,
+		in.name+"/auth/"+model.KubeconfigFile))
 }

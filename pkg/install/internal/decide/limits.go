@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -139,7 +139,7 @@ func (l *limits) fault(code model.Code, message string, next model.Advice) *mode
 
 // OrGiveUp is advice with how what has begun of a removal is taken back.
 func OrGiveUp(next model.Advice, observed *model.Observed, plan *model.Plan) model.Advice {
-	if back := nodes.GiveUp(observed, plan); back != "" {
+	if back := nodeplan.GiveUp(observed, plan); back != "" {
 		return next + "; " + back
 	}
 	return next

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -132,13 +132,13 @@ func membershipOf(h *model.Host) membership {
 // isAnother reports whether a host of a file that only adds is a machine that is part of the
 // cluster under another name.
 func (m *members) isAnother(want *spec.Host, have *model.Host) bool {
-	return m.spec.OnlyAdds() && membershipOf(have) == member && nodes.OtherName(want, have)
+	return m.spec.OnlyAdds() && membershipOf(have) == member && nodeplan.OtherName(want, have)
 }
 
 // newNodes are the hosts that have been added, or are about to be, and run from their disks:
 // those of the file, and those that it counts. One that the install left behind is among them.
-func (m *members) newNodes() []nodes.Host {
-	var hosts []nodes.Host
+func (m *members) newNodes() []nodeplan.Host {
+	var hosts []nodeplan.Host
 	fresh := func(have *model.Host) bool {
 		switch {
 		case have == nil:
@@ -151,7 +151,7 @@ func (m *members) newNodes() []nodes.Host {
 	for i := range m.spec.Spec.Hosts {
 		want := &m.spec.Spec.Hosts[i]
 		if have := m.roster.ByName[want.Name]; fresh(have) && !m.isAnother(want, have) {
-			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+			hosts = append(hosts, nodeplan.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
 	if !m.spec.Spec.AcceptUnknownHosts {
@@ -159,7 +159,7 @@ func (m *members) newNodes() []nodes.Host {
 	}
 	for _, have := range m.roster.unknown {
 		if fresh(have) {
-			hosts = append(hosts, nodes.Host{Name: m.roster.Call(have), Have: have})
+			hosts = append(hosts, nodeplan.Host{Name: m.roster.Call(have), Have: have})
 		}
 	}
 	return hosts

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -102,7 +102,7 @@ func networksOf(h *model.Host) (networks []netip.Prefix) {
 func said(have []hostNetwork) string {
 	texts := make([]string, 0, len(have))
 	for _, n := range have {
-		texts = append(texts, fmt.Sprintf("%s (%s)", n.prefix, names.ListText(n.hosts)))
+		texts = append(texts, fmt.Sprintf("%s (%s)", n.prefix, listtext.ListText(n.hosts)))
 	}
 	return strings.Join(texts, ", ")
 }
@@ -180,20 +180,20 @@ func (ns *networks) settingOrFile(key model.Setting, file []string) []string {
 // derived reports machine networks that the service derived from the virtual addresses and the hosts, and that differ
 // from the file. Before a host has reported its networks, the machine networks belong to no host, and other virtual
 // addresses change them.
-func (ns *networks) derived(d setting.Difference) {
+func (ns *networks) derived(d clustersettings.Difference) {
 	if len(ns.seen()) == 0 || ns.movesVIPs() {
 		return
 	}
-	if file := setting.Texts(d.Want); !slices.ContainsFunc(setting.Texts(d.Have),
+	if file := clustersettings.Texts(d.Want); !slices.ContainsFunc(clustersettings.Texts(d.Have),
 		func(cidr string) bool { return !containsPrefix(file, cidr) }) {
 		ns.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
 		return
 	}
-	have := setting.Show(d.Setting, d.Have)
+	have := clustersettings.Show(d.Setting, d.Have)
 	ns.block(model.Blocker{
 		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile,
 		Field:   string(d.Setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network from them, and does not accept another one", have, setting.Show(d.Setting, d.Want)),
+		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network from them, and does not accept another one", have, clustersettings.Show(d.Setting, d.Want)),
 		Remedy: model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have,
 			d.Setting),
 	})
@@ -201,20 +201,20 @@ func (ns *networks) derived(d setting.Difference) {
 
 // movesVIPs reports whether the file has other virtual addresses than the service.
 func (ns *networks) movesVIPs() bool {
-	want := setting.OfCluster(ns.spec)
+	want := clustersettings.OfCluster(ns.spec)
 	return slices.ContainsFunc([]model.Setting{model.SettingAPIVIPs, model.SettingIngressVIPs}, func(s model.Setting) bool {
 		value, said := want[s]
-		return said && !setting.Same(s, value, ns.cluster.Settings[s])
+		return said && !clustersettings.Same(s, value, ns.cluster.Settings[s])
 	})
 }
 
 func containsPrefix(list []string, cidr string) bool {
-	return slices.ContainsFunc(list, func(text string) bool { return setting.Prefix(text) == setting.Prefix(cidr) })
+	return slices.ContainsFunc(list, func(text string) bool { return clustersettings.Prefix(text) == clustersettings.Prefix(cidr) })
 }
 
 // reachesHosts reports whether a host has the network of the virtual addresses of the file: the service takes other
 // ones only then. Until the hosts are there that is waited for.
-func (ns *networks) reachesHosts(d setting.Difference) bool {
+func (ns *networks) reachesHosts(d clustersettings.Difference) bool {
 	vips := slices.Concat(ns.spec.Spec.Network.VIPs.API, ns.spec.Spec.Network.VIPs.Ingress)
 	if len(vips) == 0 {
 		return true // they are taken away

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -22,7 +22,7 @@ type planner struct {
 	memory          model.Memory
 	now             time.Time
 	cluster         *model.Cluster
-	question        *nodes.Question
+	question        *nodeplan.Question
 	only            string // the host that alone is asked about, "" for all
 	explains        bool   // also what fails and holds nothing up is asked for
 	roster          *roster
@@ -58,7 +58,7 @@ func newPlanner(desired *model.Desired, observed *model.Observed, memory model.M
 	p := &planner{
 		desired: present, options: &present.Options, spec: present.Spec, name: present.Spec.Metadata.Name, full: present.FullName(),
 		observed: observed, memory: memory, now: now, cluster: observed.Cluster,
-		question: &nodes.Question{Desired: present, Observed: observed, Memory: memory, Now: now},
+		question: &nodeplan.Question{Desired: present, Observed: observed, Memory: memory, Now: now},
 		roster: &roster{
 			Matches: MatchHosts(slices.Concat(present.Spec.Spec.Hosts, desired.Options.LeftOut), observed), spec: present.Spec, whole: desired.Spec,
 		},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -74,7 +74,7 @@ func (r *registration) others() {
 
 // register makes the cluster.
 func (r *registration) register() {
-	settings := setting.OfCluster(r.spec)
+	settings := clustersettings.OfCluster(r.spec)
 	r.act(model.Action{
 		Key: "cluster/register", Scope: model.ScopeCluster, Kind: model.RegisterCluster, Name: r.name,
 		Reason: "there is no cluster " + r.full, Settings: settings, Changes: allChanges(settings),
@@ -124,7 +124,7 @@ func (r *registration) ownMark() (model.Value, model.Change) {
 	if tags == "" {
 		tags = model.ValueOf([]string{})
 	}
-	return tags, model.Change{Field: string(model.SettingTags), From: setting.Show(model.SettingTags, tags), To: "oaictl"}
+	return tags, model.Change{Field: string(model.SettingTags), From: clustersettings.Show(model.SettingTags, tags), To: "oaictl"}
 }
 
 // foreign refuses to touch a cluster that oaictl did not make and that the user did not tell it to adopt.
@@ -161,7 +161,7 @@ func (r *registration) importCluster() {
 			Message: "the file says that " + r.full + " is installed already, so there is nothing to install", Remedy: "{add-node -f FILE}",
 		})
 	case r.cluster == nil:
-		settings := setting.OfCluster(r.spec)
+		settings := clustersettings.OfCluster(r.spec)
 		r.act(model.Action{
 			Key: "cluster/import", Scope: model.ScopeCluster, Kind: model.ImportCluster, Name: r.name,
 			Reason: "the service does not know the installed cluster " + r.full, Settings: settings, Changes: allChanges(settings),
@@ -177,7 +177,7 @@ func (r *registration) importCluster() {
 // markImported completes the record of an imported cluster: if the service takes neither marks nor other settings with
 // the import, they are sent afterwards.
 func (r *registration) markImported() {
-	settings := setting.OfCluster(r.spec)
+	settings := clustersettings.OfCluster(r.spec)
 	if settings[model.SettingTags] == "" {
 		settings[model.SettingTags] = model.ValueOf([]string{})
 	}

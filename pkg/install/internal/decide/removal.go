@@ -3,7 +3,7 @@ package decide
 import (
 	"slices"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -12,7 +12,7 @@ type removal struct {
 	*collector
 	observed     *model.Observed
 	cluster      *model.Cluster
-	question     *nodes.Question
+	question     *nodeplan.Question
 	roster       *roster
 	registration *registration
 }
@@ -34,16 +34,16 @@ func (rm *removal) remove() {
 		})
 		return
 	}
-	rm.take(nodes.Reached(rm.question.About()))
+	rm.take(nodeplan.Reached(rm.question.About()))
 	if len(rm.plan.Waits)+len(rm.plan.Blockers) > 0 {
 		return
 	}
-	answer := nodes.Remove(rm.question.About(rm.roster.everybody(rm.observed)...))
+	answer := nodeplan.Remove(rm.question.About(rm.roster.everybody(rm.observed)...))
 	rm.take(answer)
 	rm.plan.Removals = answer.Removals
 	left := slices.ContainsFunc(answer.Removals, func(r model.NodeRemoval) bool { return len(r.Left) > 0 })
 	if !left && rm.unhindered() {
-		message, next := nodes.Removed(answer.Removals)
+		message, next := nodeplan.Removed(answer.Removals)
 		rm.end(model.VerdictInstalled, message, next)
 	}
 }

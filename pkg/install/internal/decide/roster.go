@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -43,15 +43,15 @@ func (r *roster) matchesAnother(name string) bool {
 }
 
 // everybody are the hosts of the file, and those that the service has beside them.
-func (r *roster) everybody(observed *model.Observed) []nodes.Host {
-	var all []nodes.Host
+func (r *roster) everybody(observed *model.Observed) []nodeplan.Host {
+	var all []nodeplan.Host
 	for i := range r.whole.Spec.Hosts {
 		want := &r.whole.Spec.Hosts[i]
-		all = append(all, nodes.Host{Name: want.Name, Want: want, Have: r.ByName[want.Name]})
+		all = append(all, nodeplan.Host{Name: want.Name, Want: want, Have: r.ByName[want.Name]})
 	}
 	for i := range observed.Hosts {
 		if have := &observed.Hosts[i]; r.Names[have.ID] == "" && !boundToAnother(observed, have) {
-			all = append(all, nodes.Host{Have: have})
+			all = append(all, nodeplan.Host{Have: have})
 		}
 	}
 	return all
@@ -172,7 +172,7 @@ func newIdentities(hosts []spec.Host) identities {
 		key := ""
 		switch {
 		case m.MAC != "":
-			key = "mac " + setting.MAC(m.MAC)
+			key = "mac " + clustersettings.MAC(m.MAC)
 		case m.Serial != "":
 			key = "serial " + m.Serial
 		case m.UUID != "":
@@ -201,7 +201,7 @@ func (ids identities) of(host *model.Host, infraEnv string) []int {
 		"hostname " + inventory.Hostname, "bmc " + normaliseAddress(inventory.BMC),
 	}
 	for _, i := range inventory.Interfaces {
-		keys = append(keys, "mac "+setting.MAC(i.MAC))
+		keys = append(keys, "mac "+clustersettings.MAC(i.MAC))
 	}
 	var places []int
 	for _, key := range keys {
@@ -230,7 +230,7 @@ func (m *Matches) identifies(match *spec.Match, host *model.Host) bool {
 	inventory := host.Inventory
 	check(match.UUID, strings.EqualFold(match.UUID, host.ID) || (inventory.UUID != "" && strings.EqualFold(match.UUID, inventory.UUID)))
 	check(match.MAC, slices.ContainsFunc(inventory.Interfaces, func(i model.Interface) bool {
-		return setting.MAC(i.MAC) == setting.MAC(match.MAC)
+		return clustersettings.MAC(i.MAC) == clustersettings.MAC(match.MAC)
 	}))
 	check(match.Serial, inventory.Serial == match.Serial)
 	check(match.Hostname, inventory.Hostname == match.Hostname)

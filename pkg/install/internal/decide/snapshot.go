@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -142,7 +142,7 @@ func (f *following) nodes() {
 	if len(missing) > 0 {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InstallHost, Hosts: missing,
-			Message: "install each of " + names.ListText(missing) +
+			Message: "install each of " + listtext.ListText(missing) +
 				" once it is ready; which disks it writes over is known when they have registered",
 		})
 	}
@@ -169,7 +169,7 @@ func (f *following) planned(kind model.Kind) bool {
 func (f *following) settings() {
 	if !f.isRegistered {
 		ahead := f.ahead()
-		ahead.cluster.Settings, ahead.cluster.Owned = setting.OfCluster(f.spec), true
+		ahead.cluster.Settings, ahead.cluster.Owned = clustersettings.OfCluster(f.spec), true
 		ahead.clusterSettings.configure()
 		f.actions(ahead.plan.Actions)
 	}
@@ -203,12 +203,13 @@ func (f *following) machines() {
 	if byBMC := f.bootedByOaictl(awaited); len(byBMC) > 0 {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
-			Message: "boot " + names.ListText(byBMC) + " through " + theirBMCs(len(byBMC)) +
+			Message: "boot " + listtext.ListText(byBMC) + " through " + theirBMCs(len(byBMC)) +
 				": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
 		})
 	}
 	if len(awaited) > 0 {
-		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.ListText(awaited) + " to boot the discovery image and register",
+		f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + listtext.ListText(awaited) +
+			" to boot the discovery image and register",
 			Hosts: awaited})
 	}
 	if more := f.attendance.unnamedMissing(); more > 0 && !slices.ContainsFunc(f.now.Waits,
@@ -221,7 +222,7 @@ func (f *following) machines() {
 			booted = append(booted, f.roster.Call(h))
 		}
 		if slices.Sort(booted); len(booted) > 0 {
-			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + names.ListText(booted) + " to be rebooted into the new image",
+			f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for " + listtext.ListText(booted) + " to be rebooted into the new image",
 				Hosts: booted})
 		}
 	}
@@ -233,11 +234,12 @@ func (f *following) machines() {
 		bound = slices.DeleteFunc(slices.Clone(missing), func(name string) bool { return !isReserved(f.spec.Host(name)) })
 	}
 	if len(bound) > 0 {
-		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + names.ListText(bound) + " to the cluster",
+		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.BindHost, Message: "bind " + listtext.ListText(bound) + " to the cluster",
 			Hosts: bound})
 	}
-	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost, Message: "configure " + names.ListText(missing) + " as the file says",
-		Hosts: missing})
+	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost,
+		Message: "configure " + listtext.ListText(missing) + " as the file says",
+		Hosts:   missing})
 }
 
 func theirBMCs(n int) string {
@@ -279,7 +281,7 @@ func (f *following) install() {
 	case len(f.roster.Part) == 0, f.attendance.unnamedMissing() > 0:
 		text += "; which disks it writes over is known when they have registered"
 	case len(missing) > 0:
-		text += "; which disks of " + names.ListText(missing) + " it writes over is known when they have registered"
+		text += "; which disks of " + listtext.ListText(missing) + " it writes over is known when they have registered"
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
 }
@@ -306,7 +308,7 @@ func (f *following) ejected() []string {
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
 		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted,
-			Message: "eject the discovery image of " + names.ListText(booted) + " once each boots from its disk, and put its boot order back"})
+			Message: "eject the discovery image of " + listtext.ListText(booted) + " once each boots from its disk, and put its boot order back"})
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
 	var names []string

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
-	"github.com/oaictl/oaictl/pkg/install/internal/nodes"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -14,7 +14,7 @@ import (
 type spokeNodes struct {
 	*collector
 	spec     *spec.Cluster
-	question *nodes.Question
+	question *nodeplan.Question
 	roster   *roster
 	members  *members
 }
@@ -25,12 +25,12 @@ func (s *spokeNodes) meant() bool {
 	if s.question.Observed.Spoke == nil {
 		return true
 	}
-	answer := nodes.Reached(s.question.About())
+	answer := nodeplan.Reached(s.question.About())
 	if len(s.members.newNodes()) == 0 { // those that are on their way are waited for as it is
 		answer.Waits = nil
 	}
 	s.take(answer)
-	return !slices.ContainsFunc(answer.Blockers, func(b model.Blocker) bool { return b.Reason != nodes.ReasonUnreachable })
+	return !slices.ContainsFunc(answer.Blockers, func(b model.Blocker) bool { return b.Reason != nodeplan.ReasonUnreachable })
 }
 
 // cannotJoin names the hosts of the file that could not become nodes as things stand, and says
@@ -39,7 +39,7 @@ func (s *spokeNodes) cannotJoin(again []*spec.Host) []*spec.Host {
 	if !s.question.Answers() {
 		return nil
 	}
-	var hosts []nodes.Host
+	var hosts []nodeplan.Host
 	under := false
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
@@ -47,11 +47,11 @@ func (s *spokeNodes) cannotJoin(again []*spec.Host) []*spec.Host {
 		switch of := membershipOf(have); {
 		case slices.Contains(again, want):
 		case of == outside, of == joining:
-			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+			hosts = append(hosts, nodeplan.Host{Name: want.Name, Want: want, Have: have})
 			under = under || have != nil && started(have)
 		}
 	}
-	answer := nodes.Ahead(s.question.About(hosts...))
+	answer := nodeplan.Ahead(s.question.About(hosts...))
 	under = under || len(answer.Blockers) > 0 && s.isJoining()
 	var not []*spec.Host
 	for i := range answer.Blockers {
@@ -68,24 +68,24 @@ func (s *spokeNodes) cannotJoin(again []*spec.Host) []*spec.Host {
 
 // isJoining reports whether a host that was added of late is no node yet that takes work.
 func (s *spokeNodes) isJoining() bool {
-	late, _ := nodes.Late(s.question.About(s.members.newNodes()...))
-	return len(nodes.Join(s.question.About(late...)).Ready) < len(late)
+	late, _ := nodeplan.Late(s.question.About(s.members.newNodes()...))
+	return len(nodeplan.Join(s.question.About(late...)).Ready) < len(late)
 }
 
 // registeredAgain are the hosts of the file that are nodes already, and have registered with the
 // service once more, and what a person has to know about them.
-func (s *spokeNodes) registeredAgain() (again []*spec.Host, told nodes.Answer) {
-	if !s.question.Answers() || !nodes.IsMeant(s.question.About()) {
+func (s *spokeNodes) registeredAgain() (again []*spec.Host, told nodeplan.Answer) {
+	if !s.question.Answers() || !nodeplan.IsMeant(s.question.About()) {
 		return nil, told
 	}
-	var hosts []nodes.Host
+	var hosts []nodeplan.Host
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
 		if have := s.roster.ByName[want.Name]; membershipOf(have) == joining && have.Day2 {
-			hosts = append(hosts, nodes.Host{Name: want.Name, Want: want, Have: have})
+			hosts = append(hosts, nodeplan.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
-	hosts, told = nodes.Again(s.question.About(hosts...))
+	hosts, told = nodeplan.Again(s.question.About(hosts...))
 	for _, h := range hosts {
 		again = append(again, h.Want)
 	}
@@ -101,7 +101,7 @@ func (s *spokeNodes) recordedOtherwise(others bool) {
 		if !s.members.isAnother(want, have) {
 			continue
 		}
-		b := nodes.Recorded(s.question.Desired, want, have, "match")
+		b := nodeplan.Recorded(s.question.Desired, want, have, "match")
 		if others {
 			b.Cure = model.CurePerson
 		}
@@ -114,21 +114,22 @@ func (s *spokeNodes) join() {
 	if !s.question.Answers() {
 		return
 	}
-	hosts, gone := nodes.Late(s.question.About(s.members.newNodes()...))
+	hosts, gone := nodeplan.Late(s.question.About(s.members.newNodes()...))
 	s.take(gone)
 	for _, w := range gone.Warnings {
 		s.plan.Missing = append(s.plan.Missing, w.Scope.Host())
 	}
-	answer := nodes.Join(s.question.About(hosts...))
+	answer := nodeplan.Join(s.question.About(hosts...))
 	s.take(answer)
 	s.plan.Ready = answer.Ready
 	if len(hosts) > len(answer.Ready) || len(hosts) == 0 || !s.atRest() {
 		return
 	}
-	settled, worse := nodes.Settle(s.question.About(hosts...))
+	settled, worse := nodeplan.Settle(s.question.About(hosts...))
 	s.take(settled)
 	if len(worse) > 0 {
-		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+names.ListText(worse),
+		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+
+			listtext.ListText(worse),
 			"kubectl get clusteroperators")
 	}
 }
@@ -136,11 +137,11 @@ func (s *spokeNodes) join() {
 // mark gives the nodes of hosts that have been part of the cluster for long what the file says of them. Nodes that
 // were added recently get it as they join. It holds nothing up: what the cluster refuses is reported.
 func (s *spokeNodes) mark() {
-	if !s.question.Answers() || !nodes.IsMeant(s.question.About()) {
+	if !s.question.Answers() || !nodeplan.IsMeant(s.question.About()) {
 		return
 	}
 	fresh := s.members.newNodes()
-	var old []nodes.Host
+	var old []nodeplan.Host
 	for i := range s.spec.Spec.Hosts {
 		want := &s.spec.Spec.Hosts[i]
 		have := s.roster.ByName[want.Name]
@@ -148,11 +149,11 @@ func (s *spokeNodes) mark() {
 		if !clear || membershipOf(have) != member || s.members.isAnother(want, have) {
 			continue
 		}
-		if !slices.ContainsFunc(fresh, func(h nodes.Host) bool { return h.Name == want.Name && !nodes.LongAgo(h.Have, s.question.Now) }) {
-			old = append(old, nodes.Host{Name: want.Name, Want: want, Have: have})
+		if !slices.ContainsFunc(fresh, func(h nodeplan.Host) bool { return h.Name == want.Name && !nodeplan.LongAgo(h.Have, s.question.Now) }) {
+			old = append(old, nodeplan.Host{Name: want.Name, Want: want, Have: have})
 		}
 	}
-	answer := nodes.Marks(s.question.About(old...))
+	answer := nodeplan.Marks(s.question.About(old...))
 	for i := 0; i < len(answer.Actions); {
 		a := answer.Actions[i]
 		refused, was := s.question.Memory.Refused[a.Key]
@@ -173,4 +174,4 @@ func (s *spokeNodes) mark() {
 	s.take(answer)
 }
 
-func addedAndReady(ready []string) string { return "added, and Ready: " + names.ListText(ready) }
+func addedAndReady(ready []string) string { return "added, and Ready: " + listtext.ListText(ready) }

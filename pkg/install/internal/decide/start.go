@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -98,7 +98,8 @@ func (s *start) released(counts model.Settings) bool {
 	if !s.cluster.Released && !stalled {
 		return false
 	}
-	if slices.ContainsFunc(setting.Differences(counts, s.cluster.Settings), func(d setting.Difference) bool { return d.Known }) {
+	if slices.ContainsFunc(clustersettings.Differences(counts, s.cluster.Settings),
+		func(d clustersettings.Difference) bool { return d.Known }) {
 		return false
 	}
 	if stalled && !s.now.Before(s.cluster.Stalled.Add(noticeWithin)) {

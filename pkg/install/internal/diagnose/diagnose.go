@@ -15,7 +15,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -30,7 +30,7 @@ const (
 // Check is one validation of the cluster or of one host. Those that pass may
 // be left out.
 type Check struct {
-	Subject catalogue.Subject
+	Subject explain.Subject
 	// Host names the host as people know it, "" for checks of the cluster.
 	Host string
 	// ID, Category, Status and Message are as in validations_info.
@@ -94,7 +94,7 @@ const NoHosts = "no-hosts"
 // Cause is one thing that is wrong or open, over all the hosts it concerns.
 type Cause struct {
 	ID       string
-	Subject  catalogue.Subject
+	Subject  explain.Subject
 	Category string
 	Status   string // failure, error or pending
 	// Hosts are sorted; empty for causes of the cluster.
@@ -111,7 +111,7 @@ type Cause struct {
 	Check, Remedy                model.Advice
 	// Cure is who can make it pass, "" for a check that is not in the
 	// catalogue.
-	Cure catalogue.Cure
+	Cure explain.Cure
 	// Blocking says that the installation cannot start with it.
 	Blocking bool
 	// Known says that the catalogue knows the check.
@@ -119,7 +119,7 @@ type Cause struct {
 	// Pass is why it is a wait, "" for causes and warnings.
 	Pass Pass
 	// Consequences are the checks that were left out because of it.
-	Consequences []catalogue.Ref
+	Consequences []explain.Ref
 }
 
 // Message is a text of the service and the hosts that it is about.
@@ -167,7 +167,7 @@ func Explain(in Input) Report {
 
 // groupKey is what checks have in common that are reported as one.
 type groupKey struct {
-	ref  catalogue.Ref
+	ref  explain.Ref
 	pass Pass
 }
 
@@ -242,7 +242,7 @@ func explainNoHosts(cause *Cause, in Input) {
 	cause.Usual = "The machines are off, do not boot the discovery image, or do not reach the service."
 	cause.Check = "The machine's console shows whether the discovery image runs; {get hosts} shows who has registered."
 	cause.Remedy = "Boot the machines into the discovery image: {download iso NAME}."
-	cause.Cure = catalogue.CureMachine
+	cause.Cure = explain.CureMachine
 	cause.Messages = nil // what the service says of the single checks
 }
 

@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/internal/diagnose"
 )
 
 // host and cluster make checks that have failed for long; pending ones are
 // made by soFar.
 func host(name, id string) diagnose.Check {
-	return diagnose.Check{Subject: catalogue.SubjectHost, Host: name, ID: id, Status: "failure", Message: id + " fails", Seen: 9}
+	return diagnose.Check{Subject: explain.SubjectHost, Host: name, ID: id, Status: "failure", Message: id + " fails", Seen: 9}
 }
 
 func cluster(id string) diagnose.Check {
-	return diagnose.Check{Subject: catalogue.SubjectCluster, ID: id, Status: "failure", Message: id + " fails", Seen: 9}
+	return diagnose.Check{Subject: explain.SubjectCluster, ID: id, Status: "failure", Message: id + " fails", Seen: 9}
 }
 
 func pending(c diagnose.Check) diagnose.Check {
@@ -68,9 +68,9 @@ func TestExplain(t *testing.T) {
 		want []string
 	}{
 		{"nothing fails", diagnose.Input{Registered: 3, Checks: []diagnose.Check{
-			{Subject: catalogue.SubjectHost, Host: "cp-0", ID: "connected", Status: "success"},
-			{Subject: catalogue.SubjectHost, Host: "cp-0", ID: "lvm-requirements-satisfied", Status: "disabled"},
-			{Subject: catalogue.SubjectHost, Host: "cp-0", ID: "mtu-valid", Status: "success-suppress-output"},
+			{Subject: explain.SubjectHost, Host: "cp-0", ID: "connected", Status: "success"},
+			{Subject: explain.SubjectHost, Host: "cp-0", ID: "lvm-requirements-satisfied", Status: "disabled"},
+			{Subject: explain.SubjectHost, Host: "cp-0", ID: "mtu-valid", Status: "success-suppress-output"},
 		}}, nil},
 
 		{"one cause on many hosts is told once", diagnose.Input{Registered: 11, Checks: []diagnose.Check{
@@ -214,7 +214,7 @@ func TestExplain(t *testing.T) {
 
 		{"unknown checks are shown and hold nothing up", diagnose.Input{Registered: 1, Checks: []diagnose.Check{
 			host("a", "has-soul"), pending(host("a", "has-humour")),
-			{Subject: catalogue.SubjectHost, Host: "a", ID: "has-default-route", Status: "undecided"},
+			{Subject: explain.SubjectHost, Host: "a", ID: "has-default-route", Status: "undecided"},
 		}}, []string{
 			"wait(pending) host/has-default-route cure=machine on a",
 			"warning host/has-soul cure= on a",
@@ -243,19 +243,19 @@ func TestExplain(t *testing.T) {
 
 func TestCauseHasWhatPeopleNeed(t *testing.T) {
 	report := diagnose.Explain(diagnose.Input{Registered: 3, Checks: []diagnose.Check{
-		{Subject: catalogue.SubjectHost, Host: "cp-1", ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "8 GiB"},
-		{Subject: catalogue.SubjectHost, Host: "cp-0", ID: "has-memory-for-role", Category: "hardware", Status: "error", Message: "cannot tell"},
-		{Subject: catalogue.SubjectHost, Host: "cp-2", ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "8 GiB"},
+		{Subject: explain.SubjectHost, Host: "cp-1", ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "8 GiB"},
+		{Subject: explain.SubjectHost, Host: "cp-0", ID: "has-memory-for-role", Category: "hardware", Status: "error", Message: "cannot tell"},
+		{Subject: explain.SubjectHost, Host: "cp-2", ID: "has-memory-for-role", Category: "hardware", Status: "failure", Message: "8 GiB"},
 	}})
-	entry, _ := catalogue.Validation(catalogue.SubjectHost, "has-memory-for-role")
+	entry, _ := explain.Validation(explain.SubjectHost, "has-memory-for-role")
 	want := diagnose.Report{Causes: []diagnose.Cause{{
-		ID: "has-memory-for-role", Subject: catalogue.SubjectHost, Category: "hardware", Status: "failure",
+		ID: "has-memory-for-role", Subject: explain.SubjectHost, Category: "hardware", Status: "failure",
 		Hosts: []string{"cp-0", "cp-1", "cp-2"},
 		Messages: []diagnose.Message{
 			{Text: "8 GiB", Hosts: []string{"cp-1", "cp-2"}}, {Text: "cannot tell", Hosts: []string{"cp-0"}},
 		},
 		Title: entry.Title, Meaning: entry.Meaning, Usual: entry.Cause, Check: entry.Check, Remedy: entry.Remedy,
-		Field: "spec.hosts[].role", Cure: catalogue.CureMachine, Blocking: true, Known: true,
+		Field: "spec.hosts[].role", Cure: explain.CureMachine, Blocking: true, Known: true,
 	}}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
@@ -340,7 +340,7 @@ func TestNoHostsSaysHowMany(t *testing.T) {
 // For any checks in any order, the report is the same, every blocking check is in it, by itself or as a consequence,
 // and nothing is there twice.
 func TestReportIsCompleteAndStable(t *testing.T) {
-	all := catalogue.All(catalogue.KindValidation)
+	all := explain.All(explain.KindValidation)
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		in := diagnose.Input{
@@ -355,7 +355,7 @@ func TestReportIsCompleteAndStable(t *testing.T) {
 				Status:  []string{"failure", "pending", "error", "success"}[r.IntN(4)],
 				Message: []string{"one", "two"}[r.IntN(2)],
 			}
-			if e.Subject == catalogue.SubjectHost {
+			if e.Subject == explain.SubjectHost {
 				c.Host = fmt.Sprintf("host-%d", r.IntN(12))
 			}
 			if key := c.Host + " " + c.ID; !seen[key] {
@@ -374,7 +374,7 @@ func TestReportIsCompleteAndStable(t *testing.T) {
 
 func complete(t *testing.T, in diagnose.Input, report diagnose.Report) {
 	t.Helper()
-	told, dropped := map[string]int{}, map[catalogue.Ref]bool{}
+	told, dropped := map[string]int{}, map[explain.Ref]bool{}
 	var causes []diagnose.Cause
 	causes = append(append(append(causes, report.Causes...), report.Waits...), report.Warnings...)
 	for _, c := range causes {
@@ -397,8 +397,8 @@ func complete(t *testing.T, in diagnose.Input, report diagnose.Report) {
 		}
 	}
 	for _, c := range in.Checks {
-		v, _ := catalogue.Validation(c.Subject, c.ID)
-		ref := catalogue.Ref{Subject: c.Subject, ID: c.ID}
+		v, _ := explain.Validation(c.Subject, c.ID)
+		ref := explain.Ref{Subject: c.Subject, ID: c.ID}
 		if c.Status != "success" && v.Blocking && told[c.Host+" "+c.ID] == 0 && !dropped[ref] {
 			t.Errorf("%s of %q (%s) is lost", ref, c.Host, c.Status)
 		}
@@ -420,19 +420,19 @@ func BenchmarkExplain500Hosts(b *testing.B) {
 // What a hub reports about the objects themselves needs no host: it is reported before any has registered, and while
 // the service tries again it is a wait.
 func TestHubObjectsBeforeAnyHost(t *testing.T) {
-	pending := diagnose.Check{Subject: catalogue.SubjectCluster, ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "none"}
+	pending := diagnose.Check{Subject: explain.SubjectCluster, ID: "sufficient-masters-count", Category: "hosts-data", Status: "failure", Message: "none"}
 	for status, want := range map[string]struct {
 		causes, waits int
-		cure          catalogue.Cure
-	}{"failure": {1, 1, catalogue.CureFile}, "pending": {0, 2, catalogue.CureFile}} {
-		check := diagnose.Check{Subject: catalogue.SubjectCluster, ID: catalogue.SpecSynced, Category: catalogue.CategoryKubeAPI, Status: status, Message: "no such ClusterImageSet"}
+		cure          explain.Cure
+	}{"failure": {1, 1, explain.CureFile}, "pending": {0, 2, explain.CureFile}} {
+		check := diagnose.Check{Subject: explain.SubjectCluster, ID: explain.SpecSynced, Category: explain.CategoryKubeAPI, Status: status, Message: "no such ClusterImageSet"}
 		report := diagnose.Explain(diagnose.Input{Checks: []diagnose.Check{pending, check}, Expected: 3})
 		if len(report.Causes) != want.causes || len(report.Waits) != want.waits {
 			t.Fatalf("%s: %+v", status, report)
 		}
 		found := false
 		for _, cause := range append(report.Causes, report.Waits...) {
-			if cause.ID == catalogue.SpecSynced {
+			if cause.ID == explain.SpecSynced {
 				found = cause.Cure == want.cure && len(cause.Messages) == 1 && cause.Messages[0].Text == "no such ClusterImageSet"
 			}
 		}

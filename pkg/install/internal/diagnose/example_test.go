@@ -4,18 +4,18 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/internal/diagnose"
 )
 
 func ExampleExplain() {
 	checks := []diagnose.Check{{
-		Subject: catalogue.SubjectCluster, ID: "all-hosts-are-ready-to-install", Category: "hosts-data",
+		Subject: explain.SubjectCluster, ID: "all-hosts-are-ready-to-install", Category: "hosts-data",
 		Status: diagnose.StatusFailure, Message: "The cluster has hosts that are not ready to install.",
 	}}
 	for _, host := range []string{"worker-0", "worker-1"} {
 		checks = append(checks, diagnose.Check{
-			Subject: catalogue.SubjectHost, Host: host, ID: "has-default-route", Category: "network",
+			Subject: explain.SubjectHost, Host: host, ID: "has-default-route", Category: "network",
 			Status: diagnose.StatusFailure, Message: "Host has not yet been configured with a default route.",
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 )
 
 const (
@@ -16,20 +16,20 @@ const (
 // node is a check that does not pass, with what is known of it.
 type node struct {
 	Check
-	entry    *catalogue.ValidationEntry // empty for a check that is not known
+	entry    *explain.ValidationEntry // empty for a check that is not known
 	known    bool
 	blocking bool
 }
 
-func (n *node) ref() catalogue.Ref { return catalogue.Ref{Subject: n.Subject, ID: n.ID} }
-func (n *node) failing() bool      { return n.Status == StatusFailure || n.Status == StatusError }
+func (n *node) ref() explain.Ref { return explain.Ref{Subject: n.Subject, ID: n.ID} }
+func (n *node) failing() bool    { return n.Status == StatusFailure || n.Status == StatusError }
 
 // settled reports whether it has failed for long enough to count.
 func (n *node) settled() bool { return n.failing() && max(1, n.Seen) >= n.entry.Debounce }
 
 // where is a check at one place.
 type where struct {
-	ref  catalogue.Ref
+	ref  explain.Ref
 	host string
 }
 
@@ -38,7 +38,7 @@ type graph struct {
 	in    Input
 	nodes []*node
 	at    map[where]*node
-	byRef map[catalogue.Ref][]*node
+	byRef map[explain.Ref][]*node
 	// blocking are the checks of hosts that keep their host from being ready, absent those
 	// that say that a host cannot be reached.
 	blocking, absent []*node
@@ -49,10 +49,10 @@ type graph struct {
 
 func newGraph(in Input) *graph {
 	g := &graph{
-		in: in, at: map[where]*node{}, byRef: map[catalogue.Ref][]*node{},
+		in: in, at: map[where]*node{}, byRef: map[explain.Ref][]*node{},
 		above: map[*node][]*node{}, origin: map[*node][]*node{},
 	}
-	entries := map[catalogue.Ref]*catalogue.ValidationEntry{}
+	entries := map[explain.Ref]*explain.ValidationEntry{}
 	for _, c := range in.Checks {
 		if passes(c.Status) {
 			continue
@@ -63,7 +63,7 @@ func newGraph(in Input) *graph {
 			continue
 		}
 		if n.entry = entries[place.ref]; n.entry == nil {
-			entry, _ := catalogue.Validation(c.Subject, c.ID)
+			entry, _ := explain.Validation(c.Subject, c.ID)
 			n.entry, entries[place.ref] = &entry, &entry
 		}
 		n.known = n.entry.Name != ""
@@ -71,7 +71,7 @@ func newGraph(in Input) *graph {
 		g.nodes = append(g.nodes, n)
 		g.at[place] = n
 		g.byRef[n.ref()] = append(g.byRef[n.ref()], n)
-		if n.blocking && n.Subject == catalogue.SubjectHost {
+		if n.blocking && n.Subject == explain.SubjectHost {
 			g.blocking = append(g.blocking, n)
 			if n.failing() && (n.ID == "connected" || n.ID == "belongs-to-machine-cidr") { // the others cannot reach it
 				g.absent = append(g.absent, n)
@@ -87,9 +87,9 @@ func passes(status string) bool {
 }
 
 // ignores reports whether the service is set to install in spite of a check.
-func (in Input) ignores(v catalogue.ValidationEntry) bool {
+func (in Input) ignores(v explain.ValidationEntry) bool {
 	ids := in.IgnoredHosts
-	if v.Subject == catalogue.SubjectCluster {
+	if v.Subject == explain.SubjectCluster {
 		ids = in.IgnoredCluster
 	}
 	return v.Ignorable && (slices.Contains(ids, v.Name) || slices.Contains(ids, "all"))
@@ -103,9 +103,9 @@ func (g *graph) parents(n *node) []*node {
 	var found []*node
 	for _, ref := range n.entry.ConsequenceOf {
 		switch {
-		case ref.ID == catalogue.AnyBlocking:
+		case ref.ID == explain.AnyBlocking:
 			found = append(found, g.blocking...)
-		case ref.Subject == catalogue.SubjectHost && n.Subject == catalogue.SubjectHost:
+		case ref.Subject == explain.SubjectHost && n.Subject == explain.SubjectHost:
 			if parent := g.at[where{ref, n.Host}]; parent != nil {
 				found = append(found, parent)
 			}
@@ -113,7 +113,7 @@ func (g *graph) parents(n *node) []*node {
 			found = append(found, g.byRef[ref]...)
 		}
 	}
-	if n.Subject == catalogue.SubjectHost && mutual(n.ID) {
+	if n.Subject == explain.SubjectHost && mutual(n.ID) {
 		for _, other := range g.absent {
 			if other.Host != n.Host {
 				found = append(found, other)
@@ -160,9 +160,9 @@ func (g *graph) roots(n *node) []*node {
 
 // keyOf is the group that a root is reported with.
 func (g *graph) keyOf(n *node) groupKey {
-	if g.in.Registered == 0 && n.Subject == catalogue.SubjectCluster && n.Category != catalogue.CategoryKubeAPI && // which needs no host
+	if g.in.Registered == 0 && n.Subject == explain.SubjectCluster && n.Category != explain.CategoryKubeAPI && // which needs no host
 		(!n.failing() || n.ID == mastersCount || n.ID == AllHosts) {
-		return groupKey{catalogue.Ref{Subject: catalogue.SubjectCluster, ID: NoHosts}, PassHosts}
+		return groupKey{explain.Ref{Subject: explain.SubjectCluster, ID: NoHosts}, PassHosts}
 	}
 	return groupKey{n.ref(), g.passOf(n)}
 }
@@ -174,7 +174,7 @@ func (g *graph) passOf(n *node) Pass {
 		return PassPending
 	case n.known && !n.settled():
 		return PassTransient
-	case n.entry.Cure == catalogue.CureWait:
+	case n.entry.Cure == explain.CureWait:
 		return PassService
 	case n.ID == mastersCount:
 		return mastersOf(g.in).pass
@@ -203,18 +203,18 @@ func passRank(p Pass) int {
 	return slices.Index([]Pass{"", PassHosts, PassService, PassTransient, PassPending}, p)
 }
 
-func cureRank(c catalogue.Cure) int {
-	return slices.Index([]catalogue.Cure{catalogue.CureFile, catalogue.CureMachine, catalogue.CureWait, ""}, c)
+func cureRank(c explain.Cure) int {
+	return slices.Index([]explain.Cure{explain.CureFile, explain.CureMachine, explain.CureWait, ""}, c)
 }
 
 // categoryRank follows the way of an installation: what was asked for, the
 // network, the machines, what comes on top. Nothing helps before a hub's objects
 // are taken; unknown categories come before even that.
 func categoryRank(category string) int {
-	return slices.Index([]string{catalogue.CategoryKubeAPI, "configuration", "network", "hardware", "hosts-data", "operators"}, category)
+	return slices.Index([]string{explain.CategoryKubeAPI, "configuration", "network", "hardware", "hosts-data", "operators"}, category)
 }
 
-func byRef(a, b catalogue.Ref) int {
+func byRef(a, b explain.Ref) int {
 	return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.ID, b.ID))
 }
 

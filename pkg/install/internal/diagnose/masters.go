@@ -3,7 +3,7 @@ package diagnose
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -11,7 +11,7 @@ import (
 // hosts. The service only says that it is.
 type masters struct {
 	pass    Pass // why it is a wait, "" if it is none
-	cure    catalogue.Cure
+	cure    explain.Cure
 	field   string // "" for the catalogue's
 	meaning string // "" for the catalogue's
 	remedy  model.Advice
@@ -23,10 +23,10 @@ func mastersOf(in Input) masters {
 	missing := r.Wanted - able
 	switch {
 	case r.Wanted == 0:
-		return masters{cure: catalogue.CureMachine}
+		return masters{cure: explain.CureMachine}
 	case r.ControlPlane > r.Wanted:
 		return masters{
-			cure: catalogue.CureFile, field: "spec.hosts[].role",
+			cure: explain.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("%s the role control-plane, and the cluster takes exactly %d.", have(r.ControlPlane), r.Wanted),
 			remedy: model.Advicef("Give %s another role in spec.hosts[].role, or correct spec.topology.controlPlane.",
 				of(r.ControlPlane-r.Wanted)),
@@ -35,13 +35,13 @@ func mastersOf(in Input) masters {
 		return tooFew(in, able, missing)
 	case r.Wanted == 1 && in.Registered > 1:
 		return masters{
-			cure:    catalogue.CureFile,
+			cure:    explain.CureFile,
 			meaning: fmt.Sprintf("A single-node cluster takes exactly one host, and %d have registered (%s).", in.Registered, r),
 			remedy:  "Power off the hosts that do not belong to it and delete them with {delete host NAME}, or correct spec.topology.",
 		}
 	case r.Wanted == 2 && r.Arbiter == 0 && able < 3:
 		m := masters{
-			cure:    catalogue.CureMachine,
+			cure:    explain.CureMachine,
 			meaning: "Two control plane hosts need an arbiter, or credentials to power each other off (fencing).",
 			remedy:  "Boot a third host with the role arbiter, or set spec.topology.fencing and spec.hosts[].fencing.",
 		}
@@ -51,7 +51,7 @@ func mastersOf(in Input) masters {
 		return m
 	}
 	return masters{
-		pass: PassService, cure: catalogue.CureWait,
+		pass: PassService, cure: explain.CureWait,
 		meaning: fmt.Sprintf("There are enough hosts (%s; %d control plane hosts wanted), and the service has not given out the roles yet.",
 			r, r.Wanted),
 		remedy: "Wait a minute. If it stays, give every host its role in spec.hosts[].role.",
@@ -63,7 +63,7 @@ func tooFew(in Input, able, missing int) masters {
 	r := in.Roles
 	if in.Expected > 0 && in.Registered >= in.Expected {
 		return masters{
-			cure: catalogue.CureFile, field: "spec.hosts[].role",
+			cure: explain.CureFile, field: "spec.hosts[].role",
 			meaning: fmt.Sprintf("All %d hosts have registered (%s), and %d of them can become control plane hosts; the cluster needs %d.",
 				in.Registered, r, able, r.Wanted),
 			remedy: model.Advicef("Give %d more the role control-plane in spec.hosts[].role, add hosts, or correct spec.topology.controlPlane.",
@@ -71,7 +71,7 @@ func tooFew(in Input, able, missing int) masters {
 		}
 	}
 	m := masters{
-		cure:    catalogue.CureMachine,
+		cure:    explain.CureMachine,
 		meaning: fmt.Sprintf("%d of the %d control plane hosts have registered (%s).", able, r.Wanted, r),
 		remedy:  model.Advicef("Boot %d more into the discovery image.", missing),
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -98,9 +98,9 @@ func profilesOf(n *model.StaticNetwork) []*profile {
 			return all[i]
 		}
 		p := &profile{name: name}
-		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\nautoconnect-priority=1\n", name, uuidText(setting.FirstMAC(*n), name))
+		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\nautoconnect-priority=1\n", name, uuidText(clustersettings.FirstMAC(*n), name))
 		if joined && len(all) > 0 {
-			fmt.Fprintf(&p.text, "master=%s\nslave-type=bond\n", uuidText(setting.FirstMAC(*n), all[0].name))
+			fmt.Fprintf(&p.text, "master=%s\nslave-type=bond\n", uuidText(clustersettings.FirstMAC(*n), all[0].name))
 		}
 		p.text.WriteString("\n[ethernet]\n")
 		if mac != "" {

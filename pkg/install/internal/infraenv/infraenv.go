@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/internal/ignitionsize"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -32,7 +32,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]model.InfraEnvPlan, error)
 	}
 	var plans []model.InfraEnvPlan
 	for place, arch := range arches {
-		settings, err := setting.OfInfraEnv(c, arch)
+		settings, err := clustersettings.OfInfraEnv(c, arch)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func Plans(c *spec.Cluster, have []model.InfraEnv) ([]model.InfraEnvPlan, error)
 // aloneFor is the InfraEnv that serves a host alone.
 func aloneFor(c *spec.Cluster, host *spec.Host) (model.InfraEnvPlan, error) {
 	plan := model.InfraEnvPlan{Name: host.Match.InfraEnv, Alone: host.Name, Hosts: []string{host.Name}, Arch: imageArch(c, host.Arch)}
-	settings, err := setting.OfInfraEnv(c.ForInfraEnv(plan.Name), plan.Arch)
+	settings, err := clustersettings.OfInfraEnv(c.ForInfraEnv(plan.Name), plan.Arch)
 	if err != nil {
 		return model.InfraEnvPlan{}, err
 	}
@@ -124,7 +124,7 @@ func staticNetworkOf(c *spec.Cluster, host *spec.Host) *model.StaticNetwork {
 	}
 	network := &model.StaticNetwork{YAML: yaml}
 	for _, mac := range macs {
-		network.MACs = append(network.MACs, spec.NIC{MAC: setting.MAC(mac.MAC), Name: mac.Name})
+		network.MACs = append(network.MACs, spec.NIC{MAC: clustersettings.MAC(mac.MAC), Name: mac.Name})
 	}
 	return network
 }
@@ -300,7 +300,7 @@ func (s *split) owners() owners {
 		}
 		for i := range networks {
 			for _, m := range networks[i].MACs {
-				mac := setting.MAC(m.MAC)
+				mac := clustersettings.MAC(m.MAC)
 				if other, known := found[mac]; !known || number < other {
 					found[mac] = number
 				}
@@ -315,7 +315,7 @@ func (o owners) of(n *model.StaticNetwork) (number int, known bool) {
 		return 0, false
 	}
 	for _, m := range n.MACs {
-		if number, known = o[setting.MAC(m.MAC)]; known {
+		if number, known = o[clustersettings.MAC(m.MAC)]; known {
 			return number, true
 		}
 	}
@@ -332,15 +332,15 @@ func Others(c *spec.Cluster, env *model.InfraEnv) []model.StaticNetwork {
 	own := map[string]bool{}
 	for i := range c.Spec.Hosts {
 		host := &c.Spec.Hosts[i]
-		own[setting.MAC(host.Match.MAC)] = true
+		own[clustersettings.MAC(host.Match.MAC)] = true
 		if network := staticNetworkOf(c, host); network != nil {
 			for _, nic := range network.MACs {
-				own[setting.MAC(nic.MAC)] = true
+				own[clustersettings.MAC(nic.MAC)] = true
 			}
 		}
 	}
 	return slices.DeleteFunc(others, func(n model.StaticNetwork) bool {
-		return slices.ContainsFunc(n.MACs, func(nic spec.NIC) bool { return own[setting.MAC(nic.MAC)] })
+		return slices.ContainsFunc(n.MACs, func(nic spec.NIC) bool { return own[clustersettings.MAC(nic.MAC)] })
 	})
 }
 
@@ -351,7 +351,9 @@ func networksOf(seats []seat) []model.StaticNetwork {
 			networks = append(networks, *h.network)
 		}
 	}
-	slices.SortFunc(networks, func(a, b model.StaticNetwork) int { return cmp.Compare(setting.FirstMAC(a), setting.FirstMAC(b)) })
+	slices.SortFunc(networks, func(a, b model.StaticNetwork) int {
+		return cmp.Compare(clustersettings.FirstMAC(a), clustersettings.FirstMAC(b))
+	})
 	return networks
 }
 
@@ -378,8 +380,8 @@ func HeldBy(i *model.InfraEnvPlan, env *model.InfraEnv, intended []model.InfraEn
 	_ = i.Settings[model.SettingStaticNetworks].Decode(&want)
 	held := map[string]bool{}
 	for _, n := range have {
-		held[setting.MAC(setting.FirstMAC(n))] = true
+		held[clustersettings.MAC(clustersettings.FirstMAC(n))] = true
 	}
 	return len(want) == 0 && len(have) == 0 || slices.ContainsFunc(want,
-		func(n model.StaticNetwork) bool { return held[setting.MAC(setting.FirstMAC(n))] })
+		func(n model.StaticNetwork) bool { return held[clustersettings.MAC(clustersettings.FirstMAC(n))] })
 }

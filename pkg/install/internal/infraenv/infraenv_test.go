@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/internal/ignitionsize"
 	"github.com/oaictl/oaictl/pkg/install/internal/infraenv"
@@ -71,7 +71,7 @@ func TestSettingsOfTheInfraEnvOfOneHost(t *testing.T) {
 		must.Do(t, plans[i].Settings[model.SettingStaticNetworks].Decode(&networks))
 		macs := make([]string, 0, len(networks))
 		for _, n := range networks {
-			macs = append(macs, setting.FirstMAC(n))
+			macs = append(macs, clustersettings.FirstMAC(n))
 		}
 		if got := strings.Join(macs, " "); got != want {
 			t.Errorf("%s has the networks of %s, want %s", plans[i].Name, got, want)

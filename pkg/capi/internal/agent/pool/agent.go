@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/oaictl/oaictl/internal/shared/catalogue"
+	"github.com/oaictl/oaictl/internal/shared/explain"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -36,7 +36,7 @@ func OfAgent(agent *unstructured.Unstructured, host *model.Host) (Host, error) {
 	h.Owner, h.Reserved = OwnerOf(labels, agent.GetAnnotations())
 	h.Approved, h.Connected = said.Spec.Approved, hubapi.IsTrue(conditions, hubapi.ConditionConnected)
 	h.Validated = hubapi.IsTrue(conditions, hubapi.ConditionValidated) &&
-		!slices.ContainsFunc(host.Validations, func(v model.Validation) bool { return v.ID == catalogue.SpecSynced && v.Status == "failure" })
+		!slices.ContainsFunc(host.Validations, func(v model.Validation) bool { return v.ID == explain.SpecSynced && v.Status == "failure" })
 	h.Conditions = mirrored(conditions)
 	return h, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 )
 
 // obstacleReason is the reason that keeps a host from being a machine's, as it is reported for several hosts.
@@ -62,7 +62,7 @@ func (o *Obstacles) Text(thing, where string) string {
 	parts := make([]string, 0, len(reasons))
 	for _, because := range reasons {
 		hosts := slices.Sorted(slices.Values(o.hosts[because]))
-		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(hosts), because, names.ListText(hosts)))
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(hosts), because, listtext.ListText(hosts)))
 	}
-	return "none of " + names.CountText(o.total, thing) + where + " fits: " + strings.Join(parts, ", ")
+	return "none of " + listtext.CountText(o.total, thing) + where + " fits: " + strings.Join(parts, ", ")
 }

@@ -9,7 +9,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/quorum"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
@@ -152,7 +152,7 @@ func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 	all, well := q.votes()
 	if well < quorum.Majority(all) {
 		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow",
-			well, names.CountText(all, "member"))
+			well, listtext.CountText(all, "member"))
 	}
 	if member := q.member(m); member != nil && !q.isIll(m, member) {
 		if why := q.losesVote(ahead, m, member, all, well); why != "" {
@@ -180,13 +180,13 @@ func (q *Question) losesVote(ahead []*Machine, m *Machine, member *model.EtcdMem
 		return ""
 	case well < then:
 		return fmt.Sprintf("without %s%s etcd would have %s of which %d are well, and needs %d",
-			m.Name, afterThem(ahead), names.CountText(all, "member"), well, then)
+			m.Name, afterThem(ahead), listtext.CountText(all, "member"), well, then)
 	case well < now && leave.Early:
 		return fmt.Sprintf("until the etcd operator has taken the member of %s away%s, etcd would have %s of which %d are well, and needs %d",
-			m.Name, afterThem(ahead), names.CountText(all+1, "member"), well, now)
+			m.Name, afterThem(ahead), listtext.CountText(all+1, "member"), well, now)
 	}
 	return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first",
-		m.Name, names.CountText(all, "member"))
+		m.Name, listtext.CountText(all, "member"))
 }
 
 // afterThem says which Machines leave before another one, in brackets.
@@ -198,7 +198,7 @@ func afterThem(ahead []*Machine) string {
 	if len(leave) == 0 {
 		return ""
 	}
-	return " (after " + names.ListText(leave) + ")"
+	return " (after " + listtext.ListText(leave) + ")"
 }
 
 // servesWithout reports whether the node of another Machine than these, or of none, serves as control plane.

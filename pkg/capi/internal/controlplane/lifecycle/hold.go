@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/quorum"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -86,7 +86,7 @@ func CheckDeletion(q *Question, m *Machine) DeletionBlock {
 	// Only now may others take the machine away: what etcd can do without is known.
 	if hooks := otherHooks(m); len(hooks) > 0 {
 		held := DeletionBlock{Reason: ReasonWaitingForHooks, Message: "waiting for the hooks of others, which need the node: " +
-			names.ListText(hooks)}
+			listtext.ListText(hooks)}
 		if member != nil {
 			held.Member = member.ID
 		}
@@ -111,7 +111,7 @@ func (q *Question) withoutMember(m *Machine) DeletionBlock {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
 	return DeletionBlock{Reason: ReasonEtcdUnknown,
-		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", names.ListText(texts))}
+		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", listtext.ListText(texts))}
 }
 
 // withMember is what a Machine waits for while its member of etcd is there.
@@ -125,10 +125,10 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) DeletionBloc
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
 		return DeletionBlock{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
-			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, names.Quoted(own.Name))}
+			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, listtext.Quoted(own.Name))}
 	case node != nil && node.Deleting:
 		return DeletionBlock{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
-			names.ListText(node.Finalizers))}
+			listtext.ListText(node.Finalizers))}
 	case node != nil && node.Ready:
 		return DeletionBlock{
 			Reason:     ReasonWaitingForNode,

@@ -11,7 +11,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/collections"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -64,7 +64,7 @@ func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 		leaving = append(leaving, d.Machine)
 	}
 	if len(leaving) > 0 {
-		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", names.ListText(leaving))
+		return deferred("waiting for %s to be deleted: Machines of a control plane are replaced one at a time", listtext.ListText(leaving))
 	}
 	switch d.Phase {
 	case Installing:
@@ -135,7 +135,8 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 		return "", why
 	}
 	if all, well := d.votes(); well < all && d.member(m) != nil && !d.isIll(m, d.member(m)) {
-		return fmt.Sprintf("%d of %s of etcd are well, and none can join in its place before all are", well, names.CountText(all, "member")), ""
+		return fmt.Sprintf("%d of %s of etcd are well, and none can join in its place before all are", well, listtext.CountText(all, "member")),
+			""
 	}
 	return "", ""
 }

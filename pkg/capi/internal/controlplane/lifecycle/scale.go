@@ -8,7 +8,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/internal/shared/quorum"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
@@ -129,7 +129,7 @@ func (d *decider) isBusy() bool {
 		d.block(why)
 	}
 	if leaving := d.leaving(); len(leaving) > 0 {
-		d.block("waiting for " + names.ListText(leaving) + " to be deleted")
+		d.block("waiting for " + listtext.ListText(leaving) + " to be deleted")
 	}
 	return len(d.Blocked) > 0
 }

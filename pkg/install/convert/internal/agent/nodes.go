@@ -3,7 +3,7 @@ package agent
 import (
 	"fmt"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -34,7 +34,7 @@ func ReadNodes(s *fields.Reader, in *input.Input, cluster string) {
 		}
 	}
 	if arch := n.Get("cpuArchitecture"); arch != nil {
-		word := setting.CanonicalWord[spec.Arch](r.Text(arch))
+		word := clustersettings.CanonicalWord[spec.Arch](r.Text(arch))
 		for i := range r.Cluster.Spec.Hosts {
 			r.Host(i).Arch = word
 			r.From(fields.HostField(i, "arch"), arch)

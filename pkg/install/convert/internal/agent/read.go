@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -183,8 +183,9 @@ func (r *reader) pools(n *input.Node) {
 	var arches []string
 	for _, p := range pools {
 		r.pool(p)
-		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches, string(setting.CanonicalWord[spec.Arch](arch.Peek()))) {
-			arches = append(arches, string(setting.CanonicalWord[spec.Arch](arch.Peek())))
+		if arch := p.N.Get("architecture"); arch != nil && !slices.Contains(arches,
+			string(clustersettings.CanonicalWord[spec.Arch](arch.Peek()))) {
+			arches = append(arches, string(clustersettings.CanonicalWord[spec.Arch](arch.Peek())))
 		}
 	}
 	r.poolArches(pools, len(arches) > 1)
@@ -225,9 +226,9 @@ func (r *reader) poolArches(pools []fields.Pool, several bool) {
 		r.From(field, n)
 		if several {
 			*to = spec.Multi
-			r.ArchByRole = append(r.ArchByRole, fields.RoleArch{Role: p.Role, Arch: setting.CanonicalWord[spec.Arch](n.Text)})
+			r.ArchByRole = append(r.ArchByRole, fields.RoleArch{Role: p.Role, Arch: clustersettings.CanonicalWord[spec.Arch](n.Text)})
 		} else {
-			*to = setting.CanonicalWord[spec.Arch](n.Text)
+			*to = clustersettings.CanonicalWord[spec.Arch](n.Text)
 		}
 	}
 }

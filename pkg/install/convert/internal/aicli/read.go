@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -57,7 +57,7 @@ func (r *reader) cluster(n *input.Node, name string) {
 	r.topology(n)
 	r.platform(n.Get("platform"))
 	roles := n.Get("hyperthreading")
-	input.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, setting.RolesOf(roles.Peek()))
+	input.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, clustersettings.RolesOf(roles.Peek()))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {
@@ -82,7 +82,7 @@ func (r *reader) commaList(n *input.Node) []string {
 	if n == nil || n.Kind == input.ListNode {
 		return r.Texts(n)
 	}
-	return append([]string{}, setting.Commas(r.Scalar(n))...)
+	return append([]string{}, clustersettings.Commas(r.Scalar(n))...)
 }
 
 func (r *reader) topology(n *input.Node) {
@@ -245,9 +245,9 @@ func (r *reader) encryption(n *input.Node) {
 		r.Cluster.Spec.DiskEncryption = d
 		r.From("spec.diskEncryption", whole)
 		if on := r.Text(whole.Get("enable_on")); on != "" {
-			d.On = setting.RolesOf(on)
+			d.On = clustersettings.RolesOf(on)
 		}
-		d.Mode = setting.CanonicalWord[spec.EncryptionMode](r.Text(whole.Get("mode")))
+		d.Mode = clustersettings.CanonicalWord[spec.EncryptionMode](r.Text(whole.Get("mode")))
 		r.Tang(r.Embed(whole.Get("tang_servers")))
 		if d.Mode == "" && d.On[0] == spec.NoRoles {
 			r.Cluster.Spec.DiskEncryption = nil

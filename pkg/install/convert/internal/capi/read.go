@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/ztp"
@@ -207,7 +207,7 @@ func (r *reader) bootstrap(h *ztp.Objects, s *input.Node) {
 	}
 	if arch := s.Get("cpuArchitecture"); arch != nil {
 		r.From("spec.openshift.arch", arch)
-		switch own := setting.CanonicalWord[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
+		switch own := clustersettings.CanonicalWord[spec.Arch](r.Text(arch)); c.Spec.OpenShift.Arch {
 		case "", own:
 			c.Spec.OpenShift.Arch = own
 		default:

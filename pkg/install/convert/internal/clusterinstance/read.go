@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
@@ -196,11 +196,12 @@ func (r *reader) node(h *ztp.Objects, n *input.Node) {
 	r.Fields(n, fields.ClusterInstanceNode, i)
 	r.bmc(h, i, n)
 	r.Network(i, n.Get("nodeNetwork", "interfaces"), n.Get("nodeNetwork", "config"))
-	if arch := n.Get("cpuArchitecture"); arch != nil && setting.CanonicalWord[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
+	if arch := n.Get("cpuArchitecture"); arch != nil &&
+		clustersettings.CanonicalWord[spec.Arch](arch.Peek()) == r.Cluster.Spec.OpenShift.Arch {
 		r.Means(arch, "is that of the cluster")
 	} else {
 		r.Set(fields.HostField(i, "arch"), arch)
-		to.Arch = setting.CanonicalWord[spec.Arch](string(to.Arch))
+		to.Arch = clustersettings.CanonicalWord[spec.Arch](string(to.Arch))
 	}
 	r.Metal3(i, n.Get("bootMode"), n.Get("automatedCleaningMode"), n.Get("ironicInspect"), n.Get("extraAnnotations", hubapi.KindBareMetalHost))
 	r.templates(n.Get("templateRefs"), nodeTemplates)

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
@@ -240,7 +240,7 @@ func (w *writer) node(host *spec.Host, role spec.Role) (out hubobjects.Fields, c
 		w.LoseHost(host, "role", string(host.Role), "a node has a role: it is made "+string(role))
 	}
 	credentials = w.nodeBMC(out, host)
-	hubobjects.Put(out, "cpuArchitecture", setting.KernelArch(host.Arch))
+	hubobjects.Put(out, "cpuArchitecture", clustersettings.KernelArch(host.Arch))
 	config, interfaces, static, err := hubobjects.NMStateOf(c, host)
 	switch {
 	case err != nil:

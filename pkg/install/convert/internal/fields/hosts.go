@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -118,7 +118,7 @@ func HasMAC(h *spec.Host, mac string) bool {
 }
 
 // SameMAC compares two addresses however they are written.
-func SameMAC(a, b string) bool { return a != "" && setting.MAC(a) == setting.MAC(b) }
+func SameMAC(a, b string) bool { return a != "" && clustersettings.MAC(a) == clustersettings.MAC(b) }
 
 // HostNamed is the host of that name or hostname, -1 for none.
 func (r *Reader) HostNamed(name string) int {
@@ -146,7 +146,7 @@ func (r *Reader) NameHost(i int) {
 
 // Role carries the role of a host over.
 func (r *Reader) Role(i int, n *input.Node) {
-	input.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, setting.CanonicalWord[spec.Role](n.Peek()))
+	input.Carry(r.Account, HostField(i, "role"), &r.Host(i).Role, n, clustersettings.CanonicalWord[spec.Role](n.Peek()))
 }
 
 // MAC carries over the address by which a host is recognised.
@@ -159,7 +159,7 @@ func (r *Reader) MAC(i int, n *input.Node) {
 
 // Arch carries the architecture of the cluster over.
 func (r *Reader) Arch(n *input.Node) {
-	input.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, setting.CanonicalWord[spec.Arch](n.Peek()))
+	input.Carry(r.Account, "spec.openshift.arch", &r.Cluster.Spec.OpenShift.Arch, n, clustersettings.CanonicalWord[spec.Arch](n.Peek()))
 }
 
 // Network carries the static network of a host over: nmstate, and the interfaces

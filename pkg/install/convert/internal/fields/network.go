@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/installcfg"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -29,7 +29,7 @@ func (r *Reader) Proxy(n *input.Node) {
 
 // NoProxy carries over what is reached without the proxy, a text with commas.
 func (r *Reader) NoProxy(n *input.Node) {
-	list := append(spec.StringList{}, setting.Commas(n.Peek())...)
+	list := append(spec.StringList{}, clustersettings.Commas(n.Peek())...)
 	input.Carry(r.Account, "spec.proxy.noProxy", &r.Cluster.Spec.Proxy.No, n, list)
 }
 
@@ -242,7 +242,7 @@ func (r *Reader) Ignored(field string, to *[]string, n *input.Node) {
 	if n.Kind == input.TextNode && strings.HasPrefix(strings.TrimSpace(n.Text), "[") {
 		list = r.Texts(r.Embed(n))
 	} else {
-		list = append(list, setting.Commas(r.Text(n))...)
+		list = append(list, clustersettings.Commas(r.Text(n))...)
 	}
 	*to = list
 	r.From(field, n)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -277,7 +277,7 @@ func (r *Reader) KernelArguments(n *input.Node) {
 
 // ImageType carries over whether images are full or minimal.
 func (r *Reader) ImageType(n *input.Node) {
-	input.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, setting.CanonicalWord[spec.ImageType](n.Peek()))
+	input.Carry(r.Account, "spec.boot.image", &r.Cluster.Spec.Boot.Image, n, clustersettings.CanonicalWord[spec.ImageType](n.Peek()))
 }
 
 // NetworkDelay carries over how long machines wait for their networks, in seconds.

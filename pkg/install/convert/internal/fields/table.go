@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
@@ -80,7 +80,7 @@ var table = sync.OnceValue(func() []row {
 		{"spec.openshift.version", nil, nil, places{CAPIControlPlane: "distributionVersion"}},
 		{"spec.openshift.releaseImage", nil, nil, places{Parameters: "ocp_release_image"}},
 		{"spec.openshift.arch", whole((*Reader).Arch),
-			said(func(c *spec.Cluster) string { return setting.KernelArch(c.Spec.OpenShift.Arch) }),
+			said(func(c *spec.Cluster) string { return clustersettings.KernelArch(c.Spec.OpenShift.Arch) }),
 			places{ClusterInstance: "cpuArchitecture", Parameters: "cpu_architecture"}},
 		{"spec.pullSecret", whole((*Reader).PullSecret), nil, places{InstallConfig: "pullSecret"}},
 		{"spec.sshKeys", whole((*Reader).SSHKeys), said((*spec.Cluster).SSHKey), places{
@@ -307,7 +307,7 @@ func hints(w *output.Writer, host *spec.Host) any { return w.HintFields(host) }
 func labels(_ *output.Writer, host *spec.Host) any { return hubobjects.AnyMap(host.Labels) }
 
 func installerArgs(_ *output.Writer, host *spec.Host) any {
-	return string(setting.OfHost(host, "", nil)[model.SettingInstallerArgs])
+	return string(clustersettings.OfHost(host, "", nil)[model.SettingInstallerArgs])
 }
 
 func hostIgnition(w *output.Writer, host *spec.Host) any { return w.HostIgnition(host) }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/names"
+	"github.com/oaictl/oaictl/internal/shared/listtext"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/render"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -56,7 +56,7 @@ func named(c *spec.Cluster) string {
 	if c.File() == "" {
 		return ""
 	}
-	return "-f " + names.Quoted(c.File())
+	return "-f " + listtext.Quoted(c.File())
 }
 
 // laterWorkers loses the workers of a single node, which are added once it is installed.

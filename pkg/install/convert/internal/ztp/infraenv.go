@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -58,7 +58,7 @@ func (r *Hub) infraEnv(h *Objects, n *input.Node) {
 		model.SettingAgentLabels: nil, model.SettingIronic: nil, model.SettingIPXE: nil, model.SettingOSVersion: nil,
 		model.SettingArch: func(n *input.Node) {
 			if n != nil {
-				env.Arch = setting.CanonicalWord[spec.Arch](r.Text(n))
+				env.Arch = clustersettings.CanonicalWord[spec.Arch](r.Text(n))
 				r.envArch(env.Arch, n)
 			}
 		},

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -29,8 +29,8 @@ func (r *Hub) hubMachine(h *Objects, n *input.Node) {
 	r.machineNotes(h, i, n)
 	arch := s.Get("architecture")
 	if arch != nil && (r.Cluster.Spec.OpenShift.Arch == spec.Multi ||
-		r.Cluster.Spec.OpenShift.Arch == setting.CanonicalWord[spec.Arch](arch.Peek())) {
-		r.hostArch(i, setting.CanonicalWord[spec.Arch](r.Text(arch)))
+		r.Cluster.Spec.OpenShift.Arch == clustersettings.CanonicalWord[spec.Arch](arch.Peek())) {
+		r.hostArch(i, clustersettings.CanonicalWord[spec.Arch](r.Text(arch)))
 	}
 	notes := n.Get("metadata", "annotations")
 	r.Metal3(i, s.Get("bootMode"), s.Get("automatedCleaningMode"), notes.Get(hubapi.AnnotationBMHInspect), notes)

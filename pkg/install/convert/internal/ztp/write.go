@@ -10,9 +10,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
@@ -73,7 +73,7 @@ func releaseImage(c *spec.Cluster) (image string, ok bool) {
 	if version != o.Version {
 		arch = spec.Multi
 	}
-	return "quay.io/openshift-release-dev/ocp-release:" + version + "-" + setting.KernelArch(arch), true
+	return "quay.io/openshift-release-dev/ocp-release:" + version + "-" + clustersettings.KernelArch(arch), true
 }
 
 func (w *writer) releaseFile(folder string) {
@@ -96,7 +96,7 @@ func (w *writer) infraEnvFiles(folder string) {
 	arch := w.oneArch()
 	bound := *c
 	bound.Spec.InfraEnv, bound.Spec.Boot.Image = spec.InfraEnv{}, ""
-	settings, err := setting.OfInfraEnv(&bound, arch)
+	settings, err := clustersettings.OfInfraEnv(&bound, arch)
 	if err != nil {
 		w.Refuse("spec.discovery.ignition", err.Error(), "")
 	}

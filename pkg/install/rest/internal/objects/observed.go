@@ -9,11 +9,11 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/redact"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
 	"github.com/oaictl/oaictl/pkg/install"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -191,8 +191,8 @@ func readInventory(text, hostID string) model.Inventory {
 	return model.Inventory{
 		Known: true, Hostname: wire.Hostname, UUID: hostID,
 		Serial: vendor.SerialNumber, Manufacturer: vendor.Manufacturer, Product: vendor.ProductName,
-		BMC: serviceplane.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count),
-		Arch: string(setting.CanonicalWord[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
+		BMC: planeshared.BMCAddress(wire.BmcAddress, wire.BmcV6address), CPUs: int(cpu.Count),
+		Arch: string(clustersettings.CanonicalWord[spec.Arch](cpu.Architecture)), MemoryBytes: memory.PhysicalBytes, TPM: wire.TpmVersion,
 		Interfaces: collect(wire.Interfaces, func(nic *models.Interface) model.Interface {
 			return model.Interface{
 				Name: nic.Name, MAC: strings.ToLower(nic.MacAddress), Up: nic.HasCarrier,
@@ -202,7 +202,7 @@ func readInventory(text, hostID string) model.Inventory {
 		Disks: collect(wire.Disks, func(d *models.Disk) model.Disk {
 			return model.Disk{
 				ID: d.ID, Path: d.Path, ByID: d.ByID, ByPath: d.ByPath, HCTL: d.Hctl, Name: d.Name, Model: d.Model, Vendor: d.Vendor,
-				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: setting.Commas(d.Holders),
+				Serial: d.Serial, WWN: d.Wwn, Type: string(d.DriveType), SizeBytes: d.SizeBytes, Holders: clustersettings.Commas(d.Holders),
 				Removable: d.Removable, Media: d.IsInstallationMedia,
 				Eligible: d.InstallationEligibility.Eligible, Reasons: d.InstallationEligibility.NotEligibleReasons,
 			}

@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/internal/shared/setting"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
@@ -46,7 +46,7 @@ func TestRecordedObjects(t *testing.T) {
 		}
 		for _, name := range sets(fields) {
 			compared++
-			if shown[name] != "" && !setting.Same(name, have[name], shown[name]) {
+			if shown[name] != "" && !clustersettings.Same(name, have[name], shown[name]) {
 				t.Errorf("%s %s: %s is %s, and the service has %s", recorded.Kind, recorded.Spec, name, have[name], shown[name])
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/shared/setting"
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -32,7 +32,7 @@ func clusterTable() Table[Cluster] {
 		row(model.SettingPlatform, writePlatform, readPlatform),
 		row(model.SettingHyperthreading, func(r spec.RoleSet) body { return body{"hyperthreading": r.ServiceWords()} },
 			func(c *wire) (spec.RoleSet, bool) {
-				return setting.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
+				return clustersettings.RolesOf(c.Hyperthreading), c.Hyperthreading != ""
 			}),
 		row(model.SettingSchedulableControlPlane, func(b bool) body { return body{"schedulable_masters": b} }, func(c *wire) (bool, bool) {
 			return value(c.SchedulableMasters), c.SchedulableMasters != nil
@@ -154,7 +154,7 @@ func proxyFields(p spec.Proxy) body {
 }
 
 func proxyOf(http, https, no string) spec.Proxy {
-	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: setting.Commas(no)}
+	return spec.Proxy{HTTP: spec.ProxyURL(http), HTTPS: spec.ProxyURL(https), No: clustersettings.Commas(no)}
 }
 
 func writePlatform(p spec.Platform) body {
@@ -178,7 +178,7 @@ func readPlatform(c *Cluster) (spec.Platform, bool) {
 }
 
 func writeEncryption(e spec.DiskEncryption) body {
-	fields := body{"enable_on": e.On.ServiceWords(), "mode": setting.EncryptionWord(e.Mode)}
+	fields := body{"enable_on": e.On.ServiceWords(), "mode": clustersettings.EncryptionWord(e.Mode)}
 	if len(e.Tang) > 0 {
 		servers, err := json.Marshal(e.Tang) // texts only: cannot fail
 		if err == nil {
@@ -194,7 +194,8 @@ func readEncryption(c *Cluster) (spec.DiskEncryption, bool) {
 		return spec.DiskEncryption{}, false
 	}
 	tang, _ := inText[[]spec.TangServer](e.TangServers)
-	return spec.DiskEncryption{On: setting.RolesOf(value(e.EnableOn)), Mode: setting.CanonicalWord[spec.EncryptionMode](value(e.Mode)),
+	return spec.DiskEncryption{On: clustersettings.RolesOf(value(e.EnableOn)),
+			Mode: clustersettings.CanonicalWord[spec.EncryptionMode](value(e.Mode)),
 			Tang: tang},
 		true
 }
@@ -223,7 +224,7 @@ func writeOperators(operators []spec.Operator) body {
 	for _, o := range operators {
 		entry := body{"name": o.Name}
 		if o.Properties != nil {
-			entry["properties"] = setting.PropertiesText(o.Properties)
+			entry["properties"] = clustersettings.PropertiesText(o.Properties)
 		}
 		out = append(out, entry)
 	}
@@ -238,7 +239,7 @@ func readOperators(c *Cluster) ([]spec.Operator, bool) {
 		if o == nil || o.OperatorType == models.OperatorTypeBuiltin || o.DependencyOnly {
 			continue
 		}
-		out = append(out, spec.Operator{Name: o.Name, Properties: setting.PropertiesOf(o.Properties)})
+		out = append(out, spec.Operator{Name: o.Name, Properties: clustersettings.PropertiesOf(o.Properties)})
 	}
 	return out, true
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/shared/statuses"
-	"github.com/oaictl/oaictl/pkg/install/internal/serviceplane"
+	"github.com/oaictl/oaictl/pkg/install/internal/planeshared"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -208,6 +208,6 @@ func readStaticNetworks(e *InfraEnv) ([]model.StaticNetwork, bool) {
 		}
 		out = append(out, entry)
 	}
-	serviceplane.SortNetworks(out)
+	planeshared.SortNetworks(out)
 	return out, true
 }
