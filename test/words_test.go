@@ -153,23 +153,22 @@ func TestDialectIsSeen(t *testing.T) {
 	}
 }
 
-// TestLinesAreShort counts the lines of more than 140 characters outside of tests and generated files. The number only falls.
+// TestLinesAreShort holds lines outside of tests and generated files to 140 characters. A marker of controller-gen, which
+// has to be one line, may be longer.
 func TestLinesAreShort(t *testing.T) {
-	const longest, most = 140, 222
-	long := 0
+	const longest = 140
 	for _, s := range sources(t) {
 		if s.test || ast.IsGenerated(s.file) {
 			continue
 		}
 		file := must.Get(os.Open(filepath.Join("..", s.path)))(t)
-		for lines := bufio.NewScanner(file); lines.Scan(); {
-			if utf8.RuneCount(lines.Bytes()) > longest {
-				long++
+		lines := bufio.NewScanner(file)
+		for number := 1; lines.Scan(); number++ {
+			length := utf8.RuneCount(lines.Bytes())
+			if length > longest && !strings.HasPrefix(strings.TrimSpace(lines.Text()), "// +kubebuilder:") {
+				t.Errorf("%s:%d has %d characters, at most %d", s.path, number, length, longest)
 			}
 		}
 		check.Do(t, file.Close())
-	}
-	if long > most {
-		t.Errorf("%d lines have more than %d characters, before there were %d", long, longest, most)
 	}
 }

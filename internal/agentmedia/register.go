@@ -114,7 +114,8 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 	fault, is := errors.AsType[*model.Fault](err)
 	if is && fault.Next == "" && fault.Code == model.CodeFailure {
 		reached := *fault
-		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
+		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in " +
+			"OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
 		err = &reached
 	}
 	return info, err

@@ -119,9 +119,11 @@ func (r *Report) missing() error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
-	next := model.Advice("install Cluster API and the providers: clusterctl init --bootstrap openshift-assisted --control-plane openshift-assisted --infrastructure agent, with the clusterctl.yaml that {controller manifests} writes")
+	next := model.Advice("install Cluster API and the providers: clusterctl init --bootstrap openshift-assisted --control-plane " +
+		"openshift-assisted --infrastructure agent, with the clusterctl.yaml that {controller manifests} writes")
 	if !slices.ContainsFunc(r.Missing, func(name string) bool { return !slices.Contains(hubKinds, name) }) {
-		next = "install the infrastructure operator, which makes a cluster a hub, or reach an assisted-service over REST with --backend rest --service-url URL"
+		next = "install the infrastructure operator, which makes a cluster a hub, or reach an assisted-service over REST with --backend rest " +
+			"--service-url URL"
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "start the providers", Permanent: true,

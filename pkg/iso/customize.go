@@ -248,7 +248,8 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 		files = append(files, file)
 	}
 	unit, err := json.Marshal(hostnameUnit)
-	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]},"systemd":{"units":[{"name":"oaictl-hostname.service","enabled":true,"contents":%s}]}}`,
+	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]},`+
+		`"systemd":{"units":[{"name":"oaictl-hostname.service","enabled":true,"contents":%s}]}}`,
 		hostnameSpec, strings.Join(files, ","), unit), err
 }
 

@@ -44,7 +44,8 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	}
 	switch {
 	case to.Backend == BackendHub && to.Insecure:
-		a.Warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API server is, as the kubeconfig says")
+		a.Warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API " +
+			"server is, as the kubeconfig says")
 	case to.Backend == BackendHub:
 	case to.ServiceURL == "":
 		return nil, &model.Fault{

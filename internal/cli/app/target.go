@@ -204,7 +204,8 @@ func Machines(ctx context.Context, service *install.Client) ([]machinecause.Mach
 	if !is {
 		return nil, &model.Fault{
 			Code: model.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service knows no Machines of Cluster API"),
-			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST hosts have the names of their Machines: {why host NAME}",
+			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST hosts have the names of their " +
+				"Machines: {why host NAME}",
 		}
 	}
 	return reader.Machines(ctx)

@@ -84,11 +84,14 @@ func newController(o *options) *cobra.Command {
 	flags.StringVar(&o.AgentNamespace, "agent-namespace", "",
 		"`NAMESPACE` of the Agents that AgentMachines take (default: AGENTS_NAMESPACE, else that of each AgentMachine)")
 	flags.StringSliceVar(&o.Pools, "pool", nil,
-		"with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated (default: none)")
+		"with --backend rest, `NAMESPACE=INFRAENV`: AgentMachines of the namespace may take hosts of the InfraEnv of this id; may be repeated "+
+			"(default: none)")
 	flags.StringSliceVar(&o.AllowEndpoints, "allow-endpoint", nil,
-		"`CIDR` of API servers of installed clusters, of registries of release images, and of the servers of images that a hub's objects name, that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
+		"`CIDR` of API servers of installed clusters, of registries of release images, and of the servers of images that a hub's objects name, "+
+			"that are called although their address is loopback, link-local or one of a cloud's metadata; may be repeated (default: none)")
 	flags.StringVar(&o.CredentialsDir, "credentials-dir", "",
-		"`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what is not there is not used")
+		"`DIR` with the files token, offline-token, client-id, client-secret and ca.crt for --backend rest, as a mounted Secret has them; what "+
+			"is not there is not used")
 	flags.StringVar(&o.WatchFilter, "watch-filter", "", "reconcile objects with this `VALUE` of the label cluster.x-k8s.io/watch-filter only")
 	flags.IntVar(&o.Concurrency, "concurrency", 10, "`N` objects of a kind that are reconciled at once")
 	flags.DurationVar(&o.SyncPeriod, "sync-period", 10*time.Minute, "how often all objects are read although nothing has changed")
@@ -98,7 +101,8 @@ func newController(o *options) *cobra.Command {
 	flags.StringVar(&o.OwnNamespace, "own-namespace", "",
 		"`NAMESPACE` of the Lease, and of the Secret of --webhook-self-managed (default: POD_NAMESPACE, else the pod's)")
 	flags.StringVar(&o.MediaURL, "media-url", "",
-		"have machines that boot by live ISO read their discovery image from this process, by this `URL`, where they cannot reach the service or do not trust its certificate")
+		"have machines that boot by live ISO read their discovery image from this process, by this `URL`, where they cannot reach the service "+
+			"or do not trust its certificate")
 	flags.StringVar(&o.MediaAddress, "media-bind-address", ":8880", "`ADDRESS` of --media-url in this process, by HTTP")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443",
 		"`ADDRESS` of the metrics, over HTTPS and only for clients that the API server allows; 0 for none")
@@ -197,7 +201,8 @@ func (o *options) check() error {
 	case o.WebhookCertDir != "" && o.WebhookSelf:
 		return app.Usagef("--webhook-cert-dir and --webhook-self-managed exclude each other")
 	case o.WebhookPort > 0 && o.WebhookCertDir == "" && !o.WebhookSelf:
-		return app.Usagef("webhooks need a certificate: give --webhook-cert-dir DIR, --webhook-self-managed or, where another process serves them, --webhook-port 0")
+		return app.Usagef("webhooks need a certificate: give --webhook-cert-dir DIR, --webhook-self-managed or, where another process serves " +
+			"them, --webhook-port 0")
 	case o.WebhookCertDir != "":
 		if info, err := os.Stat(o.WebhookCertDir); err != nil || !info.IsDir() {
 			return app.Usagef("--webhook-cert-dir %s is no folder that can be read", o.WebhookCertDir)
@@ -242,7 +247,8 @@ func (o *options) pools(of *capi.Options) error {
 	for _, text := range o.Pools {
 		namespace, id, both := strings.Cut(text, "=")
 		if _, err := uuid.Parse(id); !both || namespace == "" || err != nil {
-			return app.Usagef("--pool %q is not NAMESPACE=INFRAENV: INFRAENV is the id of an InfraEnv, since names are not unique in a service; oaictl get infraenvs shows the ids", text)
+			return app.Usagef("--pool %q is not NAMESPACE=INFRAENV: INFRAENV is the id of an InfraEnv, since names are not unique in a service; "+
+				"oaictl get infraenvs shows the ids", text)
 		}
 		if of.Pools == nil {
 			of.Pools = map[string][]string{}
@@ -250,7 +256,8 @@ func (o *options) pools(of *capi.Options) error {
 		of.Pools[namespace] = append(of.Pools[namespace], id)
 	}
 	if len(o.Pools) > 0 && o.Backend != app.BackendREST {
-		return app.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say where hosts come from", app.BackendREST)
+		return app.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say "+
+			"where hosts come from", app.BackendREST)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ func newManifests(a *app.App) *cobra.Command {
 	flags.StringVar(&o.Image, "image", "", "`IMAGE` of the managers (default: that of the release)")
 	flags.StringVar(&o.Release, "release", "", "`VERSION` of the release, as v0.1.0 (default: this program's, else the newest that there is)")
 	flags.StringVar(&o.Layout, "layout", layoutRelease,
-		"what the files are for: `release|repository|apply|kinds`, a release, a local repository of clusterctl, kubectl apply with all variables filled in, or that of the kinds alone")
+		"what the files are for: `release|repository|apply|kinds`, a release, a local repository of clusterctl, kubectl apply with all "+
+			"variables filled in, or that of the kinds alone")
 	flags.BoolVar(&o.SelfManaged, "webhook-self-managed", false,
 		"have the managers make the certificates of their webhooks, for a cluster without cert-manager")
 	flags.BoolVar(&o.Namespaced, "namespaced", false, "let the managers act in the namespaces WATCH_NAMESPACE and AGENTS_NAMESPACE only")

@@ -239,7 +239,8 @@ func (o *options) tls() (func(*tls.Config), error) {
 	for _, name := range o.TLSCipherSuites {
 		id, is := known[name]
 		if !is {
-			return nil, app.Usagef("--tls-cipher-suites %q is no cipher suite that is safe to serve, such as TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", name)
+			return nil, app.Usagef("--tls-cipher-suites %q is no cipher suite that is safe to serve, such as "+
+				"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", name)
 		}
 		suites = append(suites, id)
 	}

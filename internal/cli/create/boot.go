@@ -168,7 +168,8 @@ func (o *bootOptions) check(detach bool) error {
 		}
 	}
 	if detach && o.given("media-listen") {
-		return app.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, and --media-url")
+		return app.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, " +
+			"and --media-url")
 	}
 	return nil
 }
@@ -186,7 +187,8 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 		return nil
 	}
 	if detach && o.MediaURL == "" {
-		return app.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has left, from oaictl iso serve")
+		return app.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has " +
+			"left, from oaictl iso serve")
 	}
 	return nil
 }

@@ -56,7 +56,8 @@ func (h *hostFlags) declare(flags *pflag.FlagSet) {
 		flags.StringVar(f.into, f.name, "", f.usage)
 	}
 	flags.Lookup("name").Usage = "`NAME` of the host, with --cluster; of the cluster, for a file in another format that has none"
-	flags.Lookup("pull-secret").Usage = "`FILE` with the pull secret, for a file in another format that has none, or with --cluster where a new discovery image is made"
+	flags.Lookup("pull-secret").Usage = "`FILE` with the pull secret, for a file in another format that has none, or with --cluster where a " +
+		"new discovery image is made"
 	flags.BoolVar(&h.BMCInsecure, "bmc-insecure", false, "do not verify the management controller's certificate")
 	flags.StringToStringVar(&h.Labels, "label", nil, "label of the node, `KEY=VALUE` (repeat it for more)")
 	flags.StringSliceVar(&h.Taints, "taint", nil, "taint of the node, `KEY[=VALUE]:EFFECT` (repeat it for more)")

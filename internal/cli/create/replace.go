@@ -192,7 +192,8 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	case "", spec.Auto:
 		host.Role, o.auto = spec.ControlPlane, true
 	default:
-		return nil, app.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is removed with remove-node, and another one added with add-node", with, host.Role)
+		return nil, app.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is "+
+			"removed with remove-node, and another one added with add-node", with, host.Role)
 	}
 	return join, nil
 }
@@ -219,8 +220,9 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
 		return &model.Fault{
 			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node,
-			Err:  errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
-			Next: "where it is the new machine already, nothing is left to do; else give the new host another name; or, if the machine is to go now, switch it off, and run the same command again once etcd has missed it",
+			Err: errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
+			Next: "where it is the new machine already, nothing is left to do; else give the new host another name; or, if the machine is to go " +
+				"now, switch it off, and run the same command again once etcd has missed it",
 		}
 	}
 	return nil
@@ -259,7 +261,8 @@ func refusal(node string, all []model.Blocker) error {
 
 // text is all that will be done, in its order.
 func (o *replaceOptions) text(p *replacement) string {
-	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, and its member of etcd is well\n", p.with, p.leave.FullName())
+	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, and its member of "+
+		"etcd is well\n", p.with, p.leave.FullName())
 	leave := app.RemovalText(p.leave, o.Hinted(p.plan))
 	if p.removed().Dead || p.isGone() {
 		return leave + "Then " + join

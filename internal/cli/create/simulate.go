@@ -58,7 +58,8 @@ func (s *simulation) check(o *runOptions) error {
 	case s.Simulate && o.boot.given("service-url"):
 		return app.Usagef("--simulate and --service-url exclude each other")
 	case s.Simulate && o.Globals.Backend == app.BackendHub:
-		return app.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
+		return app.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator " +
+			"hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case s.Simulate && o.boot.given("bmc-proxy"):
 		return app.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
 	case s.Simulate && s.Speed <= 0:

@@ -216,7 +216,8 @@ func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
-		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; without valid credentials, do the same as root on a node of the control plane, with oc --kubeconfig %s; then %s",
+		Next: model.Advicef("%s: oc config new-admin-kubeconfig > new.kubeconfig; without valid credentials, do the same as root on a node of "+
+			"the control plane, with oc --kubeconfig %s; then %s",
 			who, nodeKubeconfig, model.Command("kubeconfig merge", listtext.Quoted(held.name), "--from new.kubeconfig")),
 	}
 }

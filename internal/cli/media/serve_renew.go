@@ -106,6 +106,7 @@ func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
 	}
 	r.served[env] = config
 	if len(reading) > 0 && !again {
-		r.Warn("the service has other Ignition now; who has begun to read keeps the image of before: %s. Start this command again to serve them the new one", strings.Join(reading, ", "))
+		r.Warn("the service has other Ignition now; who has begun to read keeps the image of before: %s. Start this command again to serve "+
+			"them the new one", strings.Join(reading, ", "))
 	}
 }

@@ -169,7 +169,8 @@ func (o *importOptions) next(name string) model.Advice {
 	if !o.ClusterSecret {
 		return model.Command(words...)
 	}
-	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
+	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret `+
+		`-o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		listtext.Quoted(o.Kubeconfig), clusterSecretFile)
 	return "a discovery image takes the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
 }
@@ -186,7 +187,8 @@ func (o *importOptions) foretold(c *spec.Cluster, is node.Description) string {
 	if o.PullSecret != "" {
 		secret = "the pull secret of " + o.PullSecret
 	}
-	return escape.Sprintf("Would be done:\n  + register %s.%s (id %s, OpenShift %s) with %s, with no hosts and with %s\n  + keep its kubeconfig as %s\nNothing was done.\n",
+	return escape.Sprintf("Would be done:\n  + register %s.%s (id %s, OpenShift %s) with %s, with no hosts and with %s\n  + keep its "+
+		"kubeconfig as %s\nNothing was done.\n",
 		c.Metadata.Name, c.Spec.BaseDomain, is.ID, c.Spec.OpenShift.Version, where, secret,
 		filepath.Join(o.Dir, c.Metadata.Name, "auth", model.KubeconfigFile))
 }

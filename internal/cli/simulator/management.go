@@ -246,7 +246,8 @@ func (o *managementOptions) plays(s *servers, site *management.Site) []string {
 		"Next, in another shell:",
 	}
 	if o.Apart {
-		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --allow-endpoint 127.0.0.0/8 --webhook-port %d --webhook-cert-dir %s --metrics-bind-address 0 --health-address 0 --log-format text",
+		lines = append(lines, fmt.Sprintf("  %s controller --kubeconfig %s --allow-endpoint 127.0.0.0/8 --webhook-port %d --webhook-cert-dir "+
+			"%s --metrics-bind-address 0 --health-address 0 --log-format text",
 			o.Identity.Name, kubeconfig, s.said.WebhookPort, listtext.Quoted(s.said.WebhookCertDir)))
 	}
 	return append(lines,

@@ -37,7 +37,8 @@ type starter struct {
 const serveProgram = "serve" // kubetest.ServeName
 
 // startsServers is printed before what takes long begins.
-const startsServers = "Starting API servers for what is played. Their programs are built first where they are missing, which takes some minutes."
+const startsServers = "Starting API servers for what is played. Their programs are built first where they are missing, which " +
+	"takes some minutes."
 
 func newStarter(ctx context.Context, what, assets string, log io.Writer) (*starter, error) {
 	if runtime.GOOS == "windows" {
@@ -75,7 +76,8 @@ func (s *starter) find(ctx context.Context, assets string) error {
 		return &model.Fault{
 			Code: model.CodeInput, Op: s.what, Permanent: true,
 			Err: errors.New("API servers are built from the sources of oaictl, and this folder is not in them"),
-			Next: "run it in the sources, with Go; or give --assets DIR, a folder that `go run ./internal/kubetest/build --assets DIR` makes there " +
+			Next: "run it in the sources, with Go; or give --assets DIR, a folder that `go run ./internal/kubetest/build --assets " +
+				"DIR` makes there " +
 				"(some 7 minutes and 3 GB the first time)",
 		}
 	}

@@ -160,7 +160,8 @@ func spokeFault(kube *rest.Config, err error) *model.Fault {
 	}
 	if errors.Is(err, simulatedspoke.ErrRealCluster) {
 		fault.Code, fault.Permanent = model.CodeUsage, true
-		fault.Next = "give the --kubeconfig of an API server for simulations: go run ./internal/kubetest/serve --kubeconfig FILE, from the sources of oaictl"
+		fault.Next = "give the --kubeconfig of an API server for simulations: go run ./internal/kubetest/serve --kubeconfig FILE, from the " +
+			"sources of oaictl"
 	}
 	return fault
 }

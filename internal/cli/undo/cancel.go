@@ -130,7 +130,8 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
-		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create cluster left it.", keyFile)
+		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create "+
+			"cluster left it.", keyFile)
 		return false, nil
 	}
 	names := output.Each(hosts, func(host *spec.Host) string { return host.Name })

@@ -126,7 +126,8 @@ func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []strin
 			gone = append(gone, env.Name)
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("InfraEnv %s stays, with %s in its pool. Those of the cluster can be bound again once they boot its discovery image.",
+		stay = append(stay, fmt.Sprintf("InfraEnv %s stays, with %s in its pool. Those of the cluster can be bound again once they boot its "+
+			"discovery image.",
 			env.Name, listtext.CountText(pool, "host")))
 	}
 	return gone, stay
@@ -293,7 +294,8 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 	switch {
 	case o.RemoveNode && host.Role == spec.ControlPlane:
-		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees to it that etcd can do without it. %s", name, o.insteadOf(name))
+		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees "+
+			"to it that etcd can do without it. %s", name, o.insteadOf(name))
 	case o.RemoveNode:
 		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name,
 			o.insteadOf(name))

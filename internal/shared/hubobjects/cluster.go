@@ -43,7 +43,8 @@ func (h *Maker) ImageSet() (object *unstructured.Unstructured) {
 	}
 	if name == "" {
 		name = "openshift-v" + o.Version
-		h.addNote("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
+		h.addNote("the AgentClusterInstall refers to the ClusterImageSet %s, which has to be there when it is applied: the reference cannot be "+
+			"changed later; write spec.openshift.imageSet for another one, or spec.openshift.releaseImage to have one made", name)
 	}
 	if o.ReleaseImage != "" && object == nil {
 		h.addNote("the ClusterImageSet %s says which release is installed, not spec.openshift.releaseImage", name)
@@ -278,7 +279,8 @@ func (h *Maker) FencingSecret(host *spec.Host) []*unstructured.Unstructured {
 		return nil
 	}
 	if f.Credentials.SecretRef != nil {
-		h.addNote("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is powered off by its peer", name, host.Name)
+		h.addNote("the Secret %s has to hold address and certificateVerification beside username and password: with it %s is "+
+			"powered off by its peer", name, host.Name)
 		return nil
 	}
 	user, password, ok := f.Credentials.Login()

@@ -26,7 +26,9 @@ type shape struct {
 var shapes = sync.OnceValue(func() []shape {
 	return []shape{
 		{
-			[]string{"="}, regexp.MustCompile(`(?i)\b(api_key|(?:image_|access_|refresh_)?token|client_secret|secret|password|signature|x-amz-(?:signature|credential|security-token))=[^&\s"'\\]+`),
+			[]string{"="},
+			regexp.MustCompile(`(?i)\b(api_key|(?:image_|access_|refresh_)?token|client_secret|secret|password|signature|` +
+				`x-amz-(?:signature|credential|security-token))=[^&\s"'\\]+`),
 			"$1=[redacted]",
 		},
 		{[]string{"/by"}, regexp.MustCompile(`/(bytoken|byapikey)/[^/\s"'\\]+`), "/$1/[redacted]"},

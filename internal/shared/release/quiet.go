@@ -21,12 +21,13 @@ func (f finding) Error() string { return string(f) }
 
 const (
 	errPlain      = finding("it is only reached without TLS, and registries.conf does not say insecure = true for it")
-	errPlainRealm = finding("the registry sends for a token to an address without TLS, which is taken only on the host of an insecure registry that is itself reached without TLS")
-	errSentOn     = finding("the server that gives tokens sends the login on to another host")
-	errNoRealm    = finding("the registry wants a token, and does not say from where")
-	errNoToken    = finding("the server that gives tokens for the registry gives none")
-	errTooLarge   = finding("the registry's answer is larger than a release needs")
-	errLong       = finding("its version is longer than a version is")
+	errPlainRealm = finding("the registry sends for a token to an address without TLS, which is taken only on the host of an insecure " +
+		"registry that is itself reached without TLS")
+	errSentOn   = finding("the server that gives tokens sends the login on to another host")
+	errNoRealm  = finding("the registry wants a token, and does not say from where")
+	errNoToken  = finding("the server that gives tokens for the registry gives none")
+	errTooLarge = finding("the registry's answer is larger than a release needs")
+	errLong     = finding("its version is longer than a version is")
 )
 
 // quieted is an error without what a registry has said.

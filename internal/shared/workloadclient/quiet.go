@@ -105,8 +105,11 @@ func quietStatus(text []byte, code int) []byte {
 		message += ", " + string(reason)
 	}
 	is := metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), //nolint:gosec // of three digits, or an int32
-		Reason: reason, Message: message,
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+		Status:   metav1.StatusFailure,
+		Code:     int32(code), //nolint:gosec // of three digits, or an int32
+		Reason:   reason,
+		Message:  message,
 	}
 	if said.Details != nil {
 		is.Details = &metav1.StatusDetails{RetryAfterSeconds: said.Details.RetryAfterSeconds}

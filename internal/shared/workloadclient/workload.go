@@ -134,7 +134,8 @@ func (c Connector) check(address netip.Addr) error {
 	special := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast() ||
 		slices.ContainsFunc(reserved(), func(p netip.Prefix) bool { return p.Contains(address) })
 	if special {
-		return fmt.Errorf("%s is a loopback, link-local or metadata address, which is not called: who runs the providers allows it with --allow-endpoint %s", address, netip.PrefixFrom(address, address.BitLen()))
+		return fmt.Errorf("%s is a loopback, link-local or metadata address, which is not called: who runs the providers allows it with "+
+			"--allow-endpoint %s", address, netip.PrefixFrom(address, address.BitLen()))
 	}
 	return nil
 }

@@ -115,7 +115,8 @@ func (h *hub) release(p *pair) (versions.Release, error) {
 	image := apiobject.Text(set, "spec", "releaseImage")
 	release, ok := versions.ReleaseByImage(cmp.Or(h.config.Images[image], image))
 	if !ok {
-		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
+		return versions.Release{}, assisted.InputFault("failed to add release image %q. Please ensure the releaseImage field in "+
+			"ClusterImageSet '%s' is valid, (error: unable to read image %s)", image, ref.Name, image)
 	}
 	return release, nil
 }

@@ -120,7 +120,8 @@ func readCredentials(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 		console = console || o.Name == "console" && o.Status == "available"
 	}
 	if !console || cl.Credentials == nil {
-		return wire.Reply{}, wire.Conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage")
+		return wire.Reply{}, wire.Conflict("console-url isn't available yet, it will be once console operator is ready as part of cluster " +
+			"finalizing stage")
 	}
 	return wire.OK(map[string]string{
 		"console_url": "https://console-openshift-console.apps." + cl.Name + "." + cl.BaseDNSDomain,

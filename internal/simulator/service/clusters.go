@@ -82,7 +82,8 @@ func (a *clusterAPI) listClusters(c *wire.Call) (wire.Reply, error) {
 // deleteCluster forgets a cluster with the hosts of its infra-envs; others go back to the pool.
 func (a *clusterAPI) deleteCluster(_ *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	if cl.Status == model.ClusterInstalling {
-		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the installation", cl.ID)
+		err := wire.Conflict("cluster %s can not be removed while being installed, wait for the installation to timeout or reset the "+
+			"installation", cl.ID)
 		a.journal.addEvent(cl, "cluster_deregister_failed", severityError, "Failed to deregister cluster. Error: %s", err)
 		return wire.Reply{}, err
 	}

@@ -94,7 +94,9 @@ func (a *agentAPI) registerAgain(h *model.Host, agent string) (wire.Reply, error
 	h.CheckedInAt, h.AgentVersion = model.Millis(now), agent
 	switch h.State {
 	case model.HostInstalled, model.HostAdded:
-		return wire.Reply{}, wire.Conflict("Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.")
+		return wire.Reply{}, wire.Conflict("Host is trying to register after the cluster has already been installed. That most probably means " +
+			"that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. " +
+			"Fix the boot order and reboot the host.")
 	case model.HostPendingUser:
 		return wire.Reply{}, wire.Refuse(http.StatusForbidden, "Host is required to be booted from disk %s", h.InstallationDiskPath)
 	case model.HostInProgress, model.HostInstalling:

@@ -279,7 +279,10 @@ func (a *infraEnvAPI) ipxeScript(e *model.InfraEnv, q url.Values) (string, error
 	server := image.Scheme + "://" + image.Host
 	query := fmt.Sprintf("arch=%s&version=%s", e.CPUArchitecture, imageOf(e).Version)
 	kargs := strings.Join(append([]string{""}, discovery.KernelArguments(e)...), " ")
-	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"%s\nboot\n",
+	return fmt.Sprintf("#!ipxe\ninitrd --name initrd %s/images/%s/pxe-initrd?%s\nkernel %s/boot-artifacts/kernel?%s initrd=initrd "+
+		"coreos.live.rootfs_url=%s/boot-artifacts/rootfs?%s random.trust_cpu=on rd.luks.options=discard ignition.firstboot "+
+		"ignition.platform.id=metal console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 "+
+		"console=ttyS1,115200n8\"%s\nboot\n",
 		server, e.ID, query, server, query, server, query, kargs), nil
 }
 

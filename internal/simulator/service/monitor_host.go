@@ -232,7 +232,9 @@ func (m *monitor) watchStage(h *model.Host) {
 	switch stage {
 	case model.StageRebooting:
 		m.journal.setHost(h, model.HostPendingUser,
-			fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully boots and can access the cluster API",
+			fmt.Sprintf("Host timed out when pulling the configuration files. Verify in the host console that the host boots from the OpenShift "+
+				"installation disk (%s, %s) and has network access to the cluster API. The installation will resume after the host successfully "+
+				"boots and can access the cluster API",
 				diskName(h), h.InstallationDiskID))
 	case model.StageWriting, model.StageCopying:
 		m.journal.setHost(h, model.HostError, fmt.Sprintf(model.InfoStageStuck, stage, limit))

@@ -46,7 +46,7 @@ func (s *Spoke) setUpSecrets(ctx context.Context) error {
 	}
 	if s.cluster.ownServerCA() {
 		list = append(list, own)
-	} else if err := s.objectsOf(own.kind, own.namespace).Delete(ctx, own.name, metav1.DeleteOptions{}); ignoreGone(err) != nil { // of an earlier cluster
+	} else if err := s.objectsOf(own.kind, own.namespace).Delete(ctx, own.name, metav1.DeleteOptions{}); ignoreGone(err) != nil {
 		return err
 	}
 	for _, role := range []string{master, worker} {

@@ -170,7 +170,8 @@ func OSImageFor(version, arch string) (OSImage, error) {
 		arch = X86
 	}
 	if !slices.Contains(Architectures(), arch) {
-		return OSImage{}, fmt.Errorf("The requested CPU architecture (%s) isn't specified in OS images list", arch) //nolint:staticcheck // the service's wording
+		//nolint:staticcheck // the service's wording
+		return OSImage{}, fmt.Errorf("The requested CPU architecture (%s) isn't specified in OS images list", arch)
 	}
 	if version == "" {
 		return known().minors[0].osImage(arch), nil
@@ -181,7 +182,8 @@ func OSImageFor(version, arch string) (OSImage, error) {
 			return m.osImage(arch), nil
 		}
 	}
-	return OSImage{}, fmt.Errorf("The requested OS image for version (%s) and CPU architecture (%s) isn't specified in OS images list", //nolint:staticcheck // the service's wording
+	//nolint:staticcheck // the service's wording
+	return OSImage{}, fmt.Errorf("The requested OS image for version (%s) and CPU architecture (%s) isn't specified in OS images list",
 		version, arch)
 }
 

@@ -177,7 +177,8 @@ func (m *maker) once(ctx context.Context, have **iso.Base, bring func() (*iso.Ba
 // rootfs serves the base's root file system and says where.
 func (m *maker) rootfs(base *iso.Base) (string, error) {
 	if m.config.Server == nil {
-		return "", errors.New("a minimal image fetches its root file system from a server, and none runs: use oaictl iso serve, or spec.boot.image: full")
+		return "", errors.New("a minimal image fetches its root file system from a server, and none runs: use oaictl iso serve, or " +
+			"spec.boot.image: full")
 	}
 	files, err := base.Netboot(iso.Customization{Existing: iso.Replace})
 	if err != nil {

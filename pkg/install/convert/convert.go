@@ -291,7 +291,8 @@ func formatOfDocument(doc *input.Document) Format {
 }
 
 func (r *conversion) unknown(path string, in *input.Input) {
-	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based installer, ClusterInstance, aicli's parameters, nodes-config.yaml, and Cluster API objects of OpenShift's assisted control plane"
+	const remedy = "oaictl reads cluster.yaml, install-config.yaml with agent-config.yaml, the manifests of a hub or of the agent-based " +
+		"installer, ClusterInstance, aicli's parameters, nodes-config.yaml, and Cluster API objects of OpenShift's assisted control plane"
 	for _, doc := range in.Docs {
 		_, kind := input.KindOfDoc(doc)
 		message := "has none of the keys by which a description of a cluster is known"

@@ -147,7 +147,8 @@ func (r *conversion) wantedVersion() {
 // missingHosts allows any machine for those that the input does not name, if asked.
 func (r *conversion) missingHosts(out *Converted, in *input.Input, hosts, wanted int) {
 	if !r.options.AcceptUnknownHosts {
-		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, and its disk wiped", listtext.CountText(hosts, "host"), listtext.CountText(wanted, "machine"))
+		message := fmt.Sprintf("names %s, but the cluster has %s: any machine that boots the image would be taken for the others, "+
+			"and its disk wiped", listtext.CountText(hosts, "host"), listtext.CountText(wanted, "machine"))
 		if wanted == 0 {
 			message = "names no hosts: any machine that boots the image would be taken, and its disk wiped"
 		}

@@ -68,7 +68,8 @@ func (p *Plane) MayDelete(ref model.ClusterRef) error {
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "delete cluster", On: ref.ID, Permanent: true,
 		Err: errors.New("oaictl did not make it, or has released it: its ClusterDeployment has no label " + hubapi.LabelCluster),
-		Next: model.Advicef("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: {create cluster -f FILE --adopt %s}",
+		Next: model.Advicef("if it is to go, kubectl delete clusterdeployment -n %s %s, and what else belongs to it; or take it over first: "+
+			"{create cluster -f FILE --adopt %s}",
 			namespace, name, ref.ID),
 	}
 }

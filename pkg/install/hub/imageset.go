@@ -34,7 +34,8 @@ type imageSetRecord struct {
 const missingFor = time.Minute
 
 // versionText is a version as it stands in tags and names of releases: of OpenShift, or of OKD.
-var versionText = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?(-(?:rc|fc|ec|0\.nightly|0\.ci|0\.okd(?:-scos)?|okd-scos(?:\.ec)?)[.0-9-]*[0-9])?`)
+var versionText = regexp.MustCompile(`(\d+)\.(\d+)(?:\.(\d+))?` +
+	`(-(?:rc|fc|ec|0\.nightly|0\.ci|0\.okd(?:-scos)?|okd-scos(?:\.ec)?)[.0-9-]*[0-9])?`)
 
 // recordOf reads a ClusterImageSet. Its version and architecture are those of the
 // release image's tag or, where that is a digest, of its name.

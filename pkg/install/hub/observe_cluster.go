@@ -194,7 +194,8 @@ func unholdAdvice(deployment, made *unstructured.Unstructured) model.Advice {
 			hubapi.AnnotationReconcilePause, kube.ID(deployment.GetNamespace(), deployment.GetName()), deployment.GetNamespace(),
 			deployment.GetName())
 	}
-	return model.Advicef("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n %s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
+	return model.Advicef("have them set spec.holdInstallation of AgentClusterInstall %s to false, or: kubectl patch agentclusterinstall -n "+
+		"%s %s --type merge -p '{\"spec\":{\"holdInstallation\":false}}'",
 		kube.ID(made.GetNamespace(), made.GetName()), made.GetNamespace(), made.GetName())
 }
 

@@ -176,7 +176,8 @@ func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remed
 		return fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text),
 			fmt.Sprintf("put the version in quotes: version: %q", n.Text)
 	case want == yamltree.List && field == "spec.hosts" && n.Kind == yamltree.Int:
-		return "", `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", or count them in topology and write acceptUnknownHosts: true`
+		return "", `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", ` +
+			`or count them in topology and write acceptUnknownHosts: true`
 	}
 	return "", ""
 }

@@ -184,7 +184,8 @@ var patterns = []struct {
 	{KindKubeconfig, regexp.MustCompile(`(?m)^\s*"?(client-key-data|token)"?:\s*"?[A-Za-z0-9+/_.-]{16}`)},
 	{KindPasswordHash, regexp.MustCompile(`(^|[\s:"'=])\$(1|5|6|y|7|gy|2[abxy])\$[./A-Za-z0-9$=,]{16}`)},
 	{KindToken, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
-	{KindNetworkPassword, regexp.MustCompile(`(?ms)^\[connection\]\s*$.*^\s*(psk|wep-key[0-3]|private-key-password|password|pin|leap-password)\s*=\s*\S`)},
+	{KindNetworkPassword, regexp.MustCompile(`(?ms)^\[connection\]\s*$.*` +
+		`^\s*(psk|wep-key[0-3]|private-key-password|password|pin|leap-password)\s*=\s*\S`)},
 	{KindPassword, regexp.MustCompile(`\b[A-Z0-9_]*(TOKEN|PASSWORD|PASSWD|SECRET|API_KEY)\s*=\s*["']?[^\s"'$/{<]{4}`)},
 	{KindURLCredentials, regexp.MustCompile(`://[^/\s:@"']+:[^/\s@"'$]+@`)},
 }

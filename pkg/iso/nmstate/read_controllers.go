@@ -215,7 +215,8 @@ func (o *object) ovsPort() []port {
 	vlan := o.object("vlan")
 	p.settings.add("vlan-mode", vlan.oneOf("mode", "", "access", "native-tagged", "native-untagged", "trunk", "dot1q-tunnel"))
 	p.settings.number("tag", vlan.number("tag", 0, 4095))
-	vlan.hints = map[string]string{"trunk-tags": "NetworkManager of releases in use has no list of trunks; leave it out, and the trunk takes every VLAN"}
+	vlan.hints = map[string]string{"trunk-tags": "NetworkManager of releases in use has no list of trunks; leave it out, and the trunk " +
+		"takes every VLAN"}
 	vlan.ignoreEmpty("trunk-tags")
 	members := o.object("link-aggregation").ovsBond(p)
 	if len(members) == 0 && named.text != "" {

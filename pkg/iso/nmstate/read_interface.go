@@ -61,7 +61,8 @@ func (o *object) iface() *iface {
 		i.state = ignore
 		own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
 		if slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) }) {
-			o.r.limit(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to an interface of type dummy", i.name)
+			o.r.limit(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to "+
+				"an interface of type dummy", i.name)
 		}
 		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
 	}

@@ -44,7 +44,8 @@ func readKey(path string) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil || len(key) < minKey {
-		return nil, fmt.Errorf("read the key of the media URLs: %s does not hold at least %d bytes in hexadecimal; remove it to get a new key (all URLs change)", path, minKey)
+		return nil, fmt.Errorf("read the key of the media URLs: %s does not hold at least %d bytes in hexadecimal; remove it to get a new key "+
+			"(all URLs change)", path, minKey)
 	}
 	return key, nil
 }

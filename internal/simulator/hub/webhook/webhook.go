@@ -183,7 +183,8 @@ func ValidateInfraEnv(old, now *apiobject.Object, installed func(*hubapi.Referen
 		return apierrors.NewBadRequest("Attempted to change Spec.CpuArchitecture which is immutable after InfraEnv creation.")
 	}
 	if spec.ClusterRef != nil && spec.OSImageVersion != "" && spec.OSImageVersion != before.OSImageVersion && !installed(spec.ClusterRef) {
-		return apierrors.NewBadRequest("spec.OSImageVersion is not valid. It can't be added alongside with a clusterRef when the cluster is not installed yet.")
+		return apierrors.NewBadRequest("spec.OSImageVersion is not valid. It can't be added alongside with a clusterRef when the cluster is " +
+			"not installed yet.")
 	}
 	return nil
 }
@@ -253,7 +254,8 @@ func ValidateDeployment(old, now *apiobject.Object) error {
 	}
 	changed := changedFields(withoutSelector(old), withoutSelector(now), changeableDeployment())
 	if len(changed) > 0 {
-		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change ClusterDeployment.Spec which is immutable except for %s fields. Unsupported change: \n%s",
+		return apierrors.NewBadRequest(fmt.Sprintf("Attempted to change ClusterDeployment.Spec which is immutable except for %s fields. "+
+			"Unsupported change: \n%s",
 			strings.Join(changeableDeployment(), ","), strings.Join(changed, "\n")))
 	}
 	return invalid(now.GetName(), lifeOfDeployment(old, now, &before, &spec))

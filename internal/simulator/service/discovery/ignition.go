@@ -84,7 +84,9 @@ func liveUnits(e *model.InfraEnv, static bool, agent Agent) []liveUnit {
 	text := fmt.Sprintf(agentUnit, plain, secure, none, agent.Token, versions.AgentImage, agent.Service, e.ID)
 	units := []liveUnit{
 		{"agent.service", true, text},
-		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\nExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\nWantedBy=multi-user.target\n"},
+		{"selinux.service", true, "[Service]\nType=oneshot\nExecStartPre=checkmodule -M -m -o /root/assisted.mod /root/assisted.te\n" +
+			"ExecStartPre=semodule_package -o /root/assisted.pp -m /root/assisted.mod\nExecStart=semodule -i /root/assisted.pp\n\n[Install]\n" +
+			"WantedBy=multi-user.target\n"},
 	}
 	if static {
 		units = append(units, liveUnit{networkUnit, true, networkUnitText})
@@ -102,12 +104,16 @@ func liveFiles(e *model.InfraEnv, static bool) []liveFile {
 	}
 	files := []liveFile{
 		plain("/usr/local/bin/agent-fix-bz1964591", 0o755,
-			"#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
-		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: journalctl -u agent.service\n"),
+			"#!/usr/bin/sh\n# Take an image that podman only half knows away before it is run.\npodman inspect \"$1\" >/dev/null 2>&1 || podman "+
+				"rmi --force \"$1\" >/dev/null 2>&1 || true\n"),
+		plain("/etc/motd", 0o644, "This is a host that is being installed by the Assisted Installer.\nThe primary service is agent.service: "+
+			"journalctl -u agent.service\n"),
 		plain("/etc/NetworkManager/conf.d/01-ipv6.conf", 0o644, "[connection]\nipv6.dhcp-iaid=mac\nipv6.dhcp-duid=ll\n"),
 		plain("/root/.docker/config.json", 0o644, e.PullSecret),
 		plain("/root/assisted.te", 0o644,
-			"module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
+			"module assisted 1.0;\nrequire {\n\ttype chronyd_t;\n\ttype container_file_t;\n\ttype spc_t;\n\tclass unix_dgram_socket sendto;\n"+
+				"\tclass dir search;\n\tclass sock_file write;\n}\nallow chronyd_t container_file_t:dir search;\nallow chronyd_t "+
+				"container_file_t:sock_file write;\nallow chronyd_t spc_t:unix_dgram_socket sendto;\n"),
 	}
 	if httpProxy, httpsProxy, noProxy := e.Proxy.Texts(); !e.Proxy.None() {
 		// The service writes this one mode in decimal, where 0644 is meant.

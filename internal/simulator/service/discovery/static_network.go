@@ -119,13 +119,16 @@ type networkFile struct {
 // networkUnit is the unit of the live system that gives a machine its network.
 const (
 	networkUnit     = "pre-network-manager-config.service"
-	networkUnitText = "[Unit]\nDescription=Find the network of this machine\nAfter=NetworkManager-wait-online.service\nBefore=nmstate.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash /usr/local/bin/pre-network-manager-config.sh\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"
+	networkUnitText = "[Unit]\nDescription=Find the network of this machine\nAfter=NetworkManager-wait-online.service\n" +
+		"Before=nmstate.service\nDefaultDependencies=no\n\n[Service]\nUser=root\nType=oneshot\nTimeoutSec=60\nExecStart=/bin/bash " +
+		"/usr/local/bin/pre-network-manager-config.sh\nRemainAfterExit=no\n\n[Install]\nWantedBy=multi-user.target\n"
 )
 
 func networkScripts() []networkFile {
 	return []networkFile{
 		{"/usr/local/bin/pre-network-manager-config.sh", 0o755,
-			"#!/bin/bash\n. /usr/local/bin/common_network_script.sh\nfor folder in /etc/assisted/network/host*; do\n\tis_mine \"$folder\" && cp \"$folder\"/*.yml /etc/nmstate/\ndone\n"},
+			"#!/bin/bash\n. /usr/local/bin/common_network_script.sh\nfor folder in /etc/assisted/network/host*; do\n\tis_mine \"$folder\" && cp " +
+				"\"$folder\"/*.yml /etc/nmstate/\ndone\n"},
 		{"/usr/local/bin/common_network_script.sh", 0o755,
 			"is_mine() {\n\tcut -d= -f1 \"$1/mac_interface.ini\" | grep -qixFf - <(cat /sys/class/net/*/address)\n}\n"},
 	}

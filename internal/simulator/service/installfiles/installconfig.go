@@ -153,7 +153,8 @@ func machineMAC(c *model.Cluster, h *model.Host) (string, error) {
 			return h.Inv.Interfaces[a.NIC].MacAddress, nil
 		}
 	}
-	return "", fmt.Errorf("Failed to find a network interface matching machine network CIDR for host %s", h.ID) //nolint:staticcheck // the service's wording
+	//nolint:staticcheck // the service's wording
+	return "", fmt.Errorf("Failed to find a network interface matching machine network CIDR for host %s", h.ID)
 }
 
 // Config is the install-config with the user's changes, as JSON.

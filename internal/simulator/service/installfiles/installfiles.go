@@ -68,7 +68,8 @@ func Add(c *model.Cluster, text string) {
 	c.Objects["install-config.yaml"] = config
 	c.Objects["metadata.json"] = []byte(model.InString(map[string]any{
 		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
-	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n  name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n "+
+		" name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
 	c.Objects["bootstrap.ign"] = []byte(model.InString(ignitionConfig{
 		Ignition: ignitionHead{Version: "3.1.0"},
 		Storage: ignitionStorage{[]ignitionFile{{
@@ -218,5 +219,6 @@ func encryptionManifest(c *model.Cluster, role string) string {
 }
 
 func machineConfig(role, name string) string {
-	return "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  labels:\n    machineconfiguration.openshift.io/role: " + role + "\n  name: " + name + "\n"
+	return "apiVersion: machineconfiguration.openshift.io/v1\nkind: MachineConfig\nmetadata:\n  labels:\n    " +
+		"machineconfiguration.openshift.io/role: " + role + "\n  name: " + name + "\n"
 }

@@ -127,7 +127,8 @@ func (inv *Inventory) multipathReasons(d *models.Disk) []string {
 		}
 		holds := other.DriveType == models.DriveTypeMultipath && slices.Contains(strings.Split(d.Holders, ","), other.Name)
 		if network(d) && holds {
-			return []string{fmt.Sprintf("Disk is a member of multipath device %s and is not eligible for installation. Use the multipath device instead.", other.Name)}
+			return []string{fmt.Sprintf("Disk is a member of multipath device %s and is not eligible for installation. Use the "+
+				"multipath device instead.", other.Name)}
 		}
 	}
 	switch {

@@ -57,7 +57,8 @@ const (
 const (
 	InfoDiscovering       = "Waiting for host to send hardware details"
 	InfoDisconnected      = "Host has stopped communicating with the installation service"
-	InfoMediaDisconnected = "Unable to read from the discovery media. It was either disconnected or poor network conditions prevented it from being read. Try using the minimal ISO option and be sure to keep the media connected until the installation is completed"
+	InfoMediaDisconnected = "Unable to read from the discovery media. It was either disconnected or poor network conditions prevented it " +
+		"from being read. Try using the minimal ISO option and be sure to keep the media connected until the installation is completed"
 	InfoMinimumHardware   = "Host does not meet the minimum hardware requirements: "
 	InfoWaitingForInput   = "Waiting for user input: "
 	InfoNotInstallable    = "Host cannot be installed due to following failing validation(s): "
@@ -75,13 +76,15 @@ const (
 	InfoLostInstalling    = "Host failed to install due to timeout while connecting to host during the installation phase."
 	InfoLostPreparing     = "Host failed to install due to timeout while connecting to host during the preparation phase."
 	InfoRestarted         = "The host unexpectedly restarted during the installation"
-	InfoRebootedDay2      = "Host has rebooted and no further updates will be posted. Please check console for progress and to possibly approve pending CSRs"
-	InfoReadyToBind       = "Host is ready to be bound to a cluster"
-	InfoBinding           = "Host is waiting to be bound to the cluster"
-	InfoUnbinding         = "Host is waiting to be unbound from the cluster"
-	InfoReclaimRebooting  = "Host is rebooting into the discovery image"
-	InfoHostCancelled     = "Installation was cancelled by user"
-	InfoWrongBoot         = "Expected the host to boot from disk, but it booted the installation image - please reboot and fix boot order to boot from disk"
+	InfoRebootedDay2      = "Host has rebooted and no further updates will be posted. Please check console for progress and to possibly " +
+		"approve pending CSRs"
+	InfoReadyToBind      = "Host is ready to be bound to a cluster"
+	InfoBinding          = "Host is waiting to be bound to the cluster"
+	InfoUnbinding        = "Host is waiting to be unbound from the cluster"
+	InfoReclaimRebooting = "Host is rebooting into the discovery image"
+	InfoHostCancelled    = "Installation was cancelled by user"
+	InfoWrongBoot        = "Expected the host to boot from disk, but it booted the installation image - please reboot and fix boot order to " +
+		"boot from disk"
 )
 
 // What the service says of a cluster's state.
@@ -103,10 +106,11 @@ const (
 	InfoPrepareTimedOut = "Preparing cluster for installation timeout"
 	InfoFinalizeTimeout = "Cluster installation timeout while finalizing"
 	InfoStageTimeout    = "Cluster finalizing stage '%s' has been timed out after timeout duration of %d minutes"
-	InfoStageSlow       = "Cluster finalizing stage '%s' is taking longer than the expected duration (%d minutes). To troubleshoot use kubeconfig or connect to any node using ssh"
-	InfoCancelled       = "Installation was cancelled by user"
-	InfoWorkersMissing  = "Cluster is installed but some workers did not join"
-	InfoDegraded        = "Cluster is installed but degraded"
+	InfoStageSlow       = "Cluster finalizing stage '%s' is taking longer than the expected duration (%d minutes). To troubleshoot use " +
+		"kubeconfig or connect to any node using ssh"
+	InfoCancelled      = "Installation was cancelled by user"
+	InfoWorkersMissing = "Cluster is installed but some workers did not join"
+	InfoDegraded       = "Cluster is installed but degraded"
 )
 
 // The kinds of clusters and hosts.

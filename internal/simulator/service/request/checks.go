@@ -32,10 +32,11 @@ var (
 	dottedShape  = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 	domainShape  = regexp.MustCompile(`^([a-z\d]([\-]*[a-z\d]+)*\.)+[a-z\d]+([\-]*[a-z\d]+)+$`)
 	dottedDigits = regexp.MustCompile(`([\d]+\.){3}[\d]+`)
-	sshShape     = regexp.MustCompile(`^(ssh-rsa AAAAB3NzaC1yc2|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5|ecdsa-[-a-z0-9]+ AAAAE2VjZHNh)[0-9A-Za-z+/]*={0,3}( .*)?$`)
-	tagsShape    = regexp.MustCompile(`^\w+( \w+)*(,\w+( \w+)*)*$`)
-	ntpShape     = regexp.MustCompile(`^[a-z0-9][a-z0-9\-\.]*[a-z0-9]$`)
-	hostShape    = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
+	sshShape     = regexp.MustCompile(`^(ssh-rsa AAAAB3NzaC1yc2|ssh-ed25519 AAAAC3NzaC1lZDI1NTE5|ecdsa-[-a-z0-9]+ AAAAE2VjZHNh)` +
+		`[0-9A-Za-z+/]*={0,3}( .*)?$`)
+	tagsShape = regexp.MustCompile(`^\w+( \w+)*(,\w+( \w+)*)*$`)
+	ntpShape  = regexp.MustCompile(`^[a-z0-9][a-z0-9\-\.]*[a-z0-9]$`)
+	hostShape = regexp.MustCompile(`^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?)*$`)
 )
 
 func checkName(name, platform string) error {
@@ -44,7 +45,8 @@ func checkName(name, platform string) error {
 		shape = dottedShape
 	}
 	if !shape.MatchString(name) {
-		return wire.BadRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
+		return wire.BadRequest("Cluster name format is not valid: '%s'. Name must start and end with either a letter or number and consist of "+
+			"lower-case letters, numbers, and hyphens. Subdomains in cluster names are only valid with none platform.", name)
 	}
 	return nil
 }
@@ -86,7 +88,8 @@ func checkSSHKeys(keys string) error {
 // CheckDomain refuses what is no name of a domain.
 func CheckDomain(name string) error {
 	if !domainShape.MatchString(name) || dottedDigits.MatchString(name) || len(name) > 255 {
-		return wire.BadRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and not be in dotted decimal format (##.##.##.##)", name, domainShape)
+		return wire.BadRequest("DNS format mismatch: %s domain name is not valid. Must match regex [%s], be no more than 255 characters, and "+
+			"not be in dotted decimal format (##.##.##.##)", name, domainShape)
 	}
 	return nil
 }
@@ -100,7 +103,8 @@ func checkAnyDomain(name string) error {
 
 func checkTags(tags string) error {
 	if tags != "" && !tagsShape.MatchString(tags) {
-		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
+		return wire.BadRequest("Invalid format for Tags: %s. Tags should be a comma-separated list (e.g. tag1,tag2,tag3). Each tag can consist "+
+			"of the following characters: Alphanumeric (aA-zZ, 0-9), underscore (_) and white-spaces.", tags)
 	}
 	return nil
 }
@@ -149,7 +153,9 @@ func checkNoProxy(list string) error {
 		if _, err := netip.ParsePrefix(part); err == nil || net.ParseIP(part) != nil || hostShape.MatchString(part) {
 			continue
 		}
-		return wire.BadRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
+		return wire.BadRequest("NO Proxy is a comma-separated list of destination domain names, domains, IP addresses or other network CIDRs. "+
+			"A domain can be prefaced with '.' to include all subdomains of that domain. Use '*' to bypass proxy for all destinations with "+
+			"OpenShift 4.8 or later.: %s is not a valid no_proxy entry", part)
 	}
 	return nil
 }
@@ -294,7 +300,8 @@ func checkPatch(c *model.Cluster, where string, content []byte) error {
 		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: %s", where, c.ID, yamlProblem(err))
 	}
 	if list, ok := patch.([]any); !ok || len(list) == 0 {
-		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!map into yamlpatch.Patch", where, c.ID)
+		return wire.BadRequest("Patch content of file %s for cluster ID %s is invalid: yaml: unmarshal errors:\n  line 1: cannot unmarshal "+
+			"!!map into yamlpatch.Patch", where, c.ID)
 	}
 	return nil
 }

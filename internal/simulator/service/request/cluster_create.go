@@ -131,11 +131,14 @@ func checkTopology(count int64, ha, version string) error {
 	case ha == "None":
 		return nil
 	case newest && (count < 2 || count > 5):
-		return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer")
+		return wire.BadRequest("there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift " +
+			"version 4.19 or newer")
 	case newer && !newest && (count < 3 || count > 5):
-		return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer")
+		return wire.BadRequest("there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift " +
+			"version 4.18 or newer")
 	case !newer && count != 3:
-		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18")
+		return wire.BadRequest("there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version " +
+			"older than 4.18")
 	}
 	return nil
 }

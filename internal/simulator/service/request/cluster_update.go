@@ -158,7 +158,8 @@ func (u *clusterChange) machineNetworks() error {
 		return err
 	}
 	if len(list) > 0 && validate.CalculatesNetworks(&changed) && !u.byOperator { // the operator of a hub may
-		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor using a user-managed load balancer")
+		return wire.BadRequest("Setting the Machine Network CIDR is forbidden when the cluster is neither in VIP DHCP allocation mode nor " +
+			"using a user-managed load balancer")
 	}
 	c.MachineNetworks = list
 	return nil

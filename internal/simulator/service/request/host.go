@@ -138,7 +138,8 @@ func changeSkipped(h *model.Host, p *HostUpdateParams) error {
 			for _, other := range h.Inv.Disks {
 				known = append(known, model.DiskID(other))
 			}
-			return wire.BadRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
+			return wire.BadRequest("Disk identifier %s doesn't match any disk in the inventory, it cannot be skipped. Inventory disk "+
+				"identifiers are: %s", *d.DiskID, strings.Join(known, ", "))
 		}
 		skip = slices.DeleteFunc(skip, func(id string) bool { return id == *d.DiskID })
 		if *d.SkipFormatting {

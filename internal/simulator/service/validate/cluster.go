@@ -214,7 +214,8 @@ func (e *clusterCheck) prefixProblem() any {
 			return fmt.Sprintf("Host prefix, now %d, must be less than or equal to %d to allow at least 128 addresses", n.HostPrefix, width-7)
 		}
 		if room := int(n.HostPrefix) - network.Bits(); room < 0 || room < 31 && 1<<room < max(4, len(e.c.Hosts)) {
-			return fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d prefix (%d addresses)",
+			return fmt.Sprintf("Cluster network CIDR prefix %d does not contain enough addresses for %d hosts each one with %d "+
+				"prefix (%d addresses)",
 				network.Bits(), max(4, len(e.c.Hosts)), n.HostPrefix, 1<<min(62, width-int(n.HostPrefix)))
 		}
 	}

@@ -49,7 +49,8 @@ func readBootstrap(data []byte) (bootstrapData, error) {
 	}
 	merge := config.Ignition.Config.Merge
 	if len(merge) != 1 {
-		return out, fmt.Errorf("the bootstrap data has %d configs to merge (ignition.config.merge), and the service fetches exactly one for a machine of a hosted cluster", len(merge))
+		return out, fmt.Errorf("the bootstrap data has %d configs to merge (ignition.config.merge), and the service fetches exactly one for a "+
+			"machine of a hosted cluster", len(merge))
 	}
 	source, err := ignitionurl.Parse(merge[0].Source)
 	if err != nil {

@@ -105,7 +105,8 @@ func (s *scope) outOfReach() string {
 	if was == s.object.Namespace {
 		was = ""
 	}
-	return fmt.Sprintf("%s %s is reserved in namespace %s, and %[1]ss are taken from namespace %[4]s now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE=%[5]q again",
+	return fmt.Sprintf("%s %s is reserved in namespace %s, and %[1]ss are taken from namespace %[4]s now: nothing is done with it before "+
+		"the providers are applied with AGENTS_NAMESPACE=%[5]q again",
 		s.Pool.HostKind(), name.Name, name.Namespace, s.Pool.HostNamespace(s.object.Namespace), was)
 }
 

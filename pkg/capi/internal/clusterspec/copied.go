@@ -45,7 +45,9 @@ func (s *Source) checkCopied(ctx context.Context, c *Cluster) error {
 	for _, other := range twins {
 		if isOlder(other, c.ControlPlane) {
 			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-				"OpenshiftAssistedControlPlane metadata.annotations are copied from control plane %s/%s, whose cluster they name: nothing is done for it; if it must have its own cluster, delete it and create it again without the annotations oaictl.io/*: kubectl -n %s delete cluster %s",
+				"OpenshiftAssistedControlPlane metadata.annotations are copied from control plane %s/%s, whose cluster they name: nothing is done "+
+					"for it; if it must have its own cluster, delete it and create it again without the annotations oaictl.io/*: kubectl -n %s "+
+					"delete cluster %s",
 				other.Namespace, other.Name, c.Namespace, c.Name)}}
 		}
 	}

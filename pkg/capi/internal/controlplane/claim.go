@@ -75,7 +75,9 @@ func (r *registration) isFree(ctx context.Context, name string) error {
 	}
 	if taken {
 		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name (spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
+			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name "+
+				"(spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s "+
+				"annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
 			r.plane.Namespace, name, r.plane.Name, clusterspec.AnnotationClusterID)}}
 	}
 	planes := &controlplanev1.OpenshiftAssistedControlPlaneList{}
@@ -147,8 +149,10 @@ func (r *registration) unproven(mark string) string {
 		tags = "of its mark"
 	}
 	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
-		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add the tags %s to it: "+
-		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate openshiftassistedcontrolplane %[6]s %[7]s-",
+		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add "+
+		"the tags %s to it: "+
+		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate "+
+		"openshiftassistedcontrolplane %[6]s %[7]s-",
 		id, r.key(), recordmark.SecretName(r.cluster.Name), tags, r.plane.Namespace, r.plane.Name, clusterspec.AnnotationClusterID)
 }
 

@@ -35,7 +35,8 @@ func workersWouldWait(c *clusterv1.Cluster) string {
 	if atOnce > count {
 		return ""
 	}
-	return fmt.Sprintf("the workers would wait for ever for the next version of the topology: it has %d MachineDeployments, of which OpenShift upgrades all nodes at once, and Cluster API takes %d: kubectl -n %s annotate cluster %s --overwrite %s=%d",
+	return fmt.Sprintf("the workers would wait for ever for the next version of the topology: it has %d MachineDeployments, of which "+
+		"OpenShift upgrades all nodes at once, and Cluster API takes %d: kubectl -n %s annotate cluster %s --overwrite %s=%d",
 		count, atOnce, c.Namespace, c.Name, clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation, max(enoughAtOnce, count+1))
 }
 

@@ -88,7 +88,8 @@ func (b *boundedReads) Get(ctx context.Context, key client.ObjectKey, into clien
 	}
 	b.note(kind, false)
 	return fmt.Errorf("the manager has not been able to list the kind %s of the API group %s: "+
-		"have an administrator label a ClusterRole that allows get, list and watch of it with oaictl.io/aggregate-to-bootstrap-manager: \"true\" and "+
+		"have an administrator label a ClusterRole that allows get, list and watch of it with oaictl.io/aggregate-to-bootstrap-manager: "+
+		"\"true\" and "+
 		"oaictl.io/aggregate-to-control-plane-manager: \"true\"; it is tried again by itself", kind.Kind, kind.Group)
 }
 

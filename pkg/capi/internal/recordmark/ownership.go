@@ -95,9 +95,11 @@ func (k *Keys) key(ctx context.Context, cluster *clusterv1.Cluster) ([]byte, err
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	case len(secret.Data[dataKey]) < keyShortest:
-		return nil, fmt.Errorf("the Secret %s has no key of at least %d bytes under %q, by which the cluster in the service is known: restore it from a backup", name, keyShortest, dataKey)
+		return nil, fmt.Errorf("the Secret %s has no key of at least %d bytes under %q, by which the cluster in the service is known: restore "+
+			"it from a backup", name, keyShortest, dataKey)
 	case len(secret.Data[dataKey]) > keyLongest:
-		return nil, fmt.Errorf("the key under %q in the Secret %s, by which the cluster in the service is known, has more than %d bytes: restore it from a backup",
+		return nil, fmt.Errorf("the key under %q in the Secret %s, by which the cluster in the service is known, has more than %d bytes: "+
+			"restore it from a backup",
 			dataKey, name, keyLongest)
 	}
 	is := known{cluster: cluster.UID, version: secret.ResourceVersion, key: secret.Data[dataKey], asked: now}

@@ -61,7 +61,8 @@ const kubeconfigFlag = "--cluster-kubeconfig FILE"
 // Advise is what to do next, for a user who applies objects. Other commands are typed as they are.
 func Advise(a model.Advice) string {
 	if strings.Contains(string(a), kubeconfigFlag) {
-		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig, with the label cluster.x-k8s.io/cluster-name: CLUSTER"
+		return "put a kubeconfig of the cluster's administrator, by which it is reached from here, into the Secret CLUSTER-kubeconfig, with " +
+			"the label cluster.x-k8s.io/cluster-name: CLUSTER"
 	}
 	return Text(byItself(a.Render(func(command string) string {
 		if strings.Contains(command, "-f FILE") {

@@ -89,7 +89,8 @@ func checkKernelArguments(arguments []v1beta1.KernelArgument, errs *[]error) {
 			*errs = append(*errs, fmt.Errorf("%s.operation: %q is not append, delete or replace", field, argument.Operation))
 		}
 		if !taken.MatchString(argument.Value) || strings.HasPrefix(argument.Value, "-") {
-			*errs = append(*errs, fmt.Errorf("%s.value: the service does not take %q: it takes no blanks, and of the other characters letters, digits and @!#$%%*()_+,./:;<='\"{}[]-, no - at the start", field, argument.Value))
+			*errs = append(*errs, fmt.Errorf("%s.value: the service does not take %q: it takes no blanks, and of the other characters letters, "+
+				"digits and @!#$%%*()_+,./:;<='\"{}[]-, no - at the start", field, argument.Value))
 		}
 	}
 }

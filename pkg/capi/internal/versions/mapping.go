@@ -61,7 +61,8 @@ type VersionMismatch struct {
 
 func (m *VersionMismatch) Error() string {
 	if m.ImageIs != "" {
-		return fmt.Sprintf("the release image %s is OpenShift %s, and distributionVersion is %s: write distributionVersion: %s, or name the image of %s",
+		return fmt.Sprintf("the release image %s is OpenShift %s, and distributionVersion is %s: write distributionVersion: %s, or "+
+			"name the image of %s",
 			m.Image, m.ImageIs, m.Distribution, m.ImageIs, m.Distribution)
 	}
 	text := fmt.Sprintf("version %s and distributionVersion %s are not of one release: OpenShift %s is made of Kubernetes ", m.Kubernetes,

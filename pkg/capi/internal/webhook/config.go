@@ -191,7 +191,8 @@ func changedConfig(before, after *bootstrapv1.OpenshiftAssistedConfig) field.Err
 		return nil
 	}
 	return changes(&before.Spec, &after.Spec, field.NewPath("spec"), afterwards,
-		"the machine has its user data, and nothing would follow: put the old value back, and have the Machine replaced by one with another config")
+		"the machine has its user data, and nothing would follow: put the old value back, and have the Machine replaced by one "+
+			"with another config")
 }
 
 // changes are the fields of an object that differ, except those that may.

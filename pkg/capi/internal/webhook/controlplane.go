@@ -238,7 +238,8 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 	wrong := field.ErrorList{}
 	if valueOf(before.Status.Initialization.ControlPlaneInitialized) || !slices.Contains(notStarted, before.Status.Installation.State) {
 		wrong = changes(was, is, at, afterStart,
-			"the installation has started, and the service takes this before only: put the old value back; what is to change in the cluster is changed there")
+			"the installation has started, and the service takes this before only: put the old value back; what is to change in the cluster is "+
+				"changed there")
 	} else if isRegistered(before) {
 		const why = "the service knows the cluster by it: put the old value back, or make another cluster"
 		if was.ClusterName != is.ClusterName {

@@ -143,7 +143,8 @@ func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admi
 	}
 	if v.template != nil && !equality.Semantic.DeepEqual(v.template(before), v.template(after)) && !triedOut(ctx, after) {
 		wrong = append(wrong, field.Forbidden(field.NewPath("spec", "template"),
-			"a template is not changed in place, since nothing that was made of it would follow: make one of another name, and have what refers to this one refer to it"))
+			"a template is not changed in place, since nothing that was made of it would follow: make one of another name, and have what refers "+
+				"to this one refer to it"))
 	}
 	return some(warnings), v.refusal(after, wrong)
 }

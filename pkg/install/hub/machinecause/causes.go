@@ -302,7 +302,8 @@ type waiting struct {
 
 var waitings = sync.OnceValue(func() []waiting {
 	return []waiting{
-		{regexp.MustCompile(`(?i)^WaitingForClusterInfrastructure|^waiting for the infrastructure of Cluster|^Waiting for Cluster status\.initialization\.infrastructureProvisioned`), []who{theCluster}},
+		{regexp.MustCompile(`(?i)^WaitingForClusterInfrastructure|^waiting for the infrastructure of Cluster|` +
+			`^Waiting for Cluster status\.initialization\.infrastructureProvisioned`), []who{theCluster}},
 		{regexp.MustCompile(`(?i)^WaitingForBootstrap|^waiting for the bootstrap data`), []who{theConfig}},
 		{regexp.MustCompile(`(?i)^WaitingFor(AssistedInstaller|InstallComplete)|^Waiting.*control ?plane|^the InfraEnv is not made yet`),
 			[]who{theControlPlane}},

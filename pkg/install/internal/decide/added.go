@@ -224,9 +224,11 @@ func (a *added) accounts(alone []*spec.Host, again nodeplan.Answer) {
 // unlessMember is what to do about a host that may be part of the control plane.
 func (a *added) unlessMember() model.Advice {
 	if a.spec.ByFlags() {
-		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with --accept-control-plane"
+		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with " +
+			"--accept-control-plane"
 	}
-	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may be wiped: {add-node -f FILE --accept-control-plane}"
+	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may " +
+		"be wiped: {add-node -f FILE --accept-control-plane}"
 }
 
 // addUnnamed brings those that are taken a step further, and says which failed.
@@ -282,7 +284,8 @@ func (a *added) strangers(u unnamedNodes) {
 // is only deleted where the file names all hosts.
 func (a *added) addToo(h *model.Host) model.Advice {
 	if !a.spec.ByFlags() {
-		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete host %s --yes}`", h.ID)
+		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete "+
+			"host %s --yes}`", h.ID)
 	}
 	mac := "MAC"
 	if cards := h.Inventory.Interfaces; len(cards) > 0 {

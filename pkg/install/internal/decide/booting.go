@@ -161,7 +161,8 @@ func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 		return model.Advice("check " + field + ".address, and the way from here to the BMC")
 	case model.TroubleCredentials:
 		return model.Advice("correct " + field +
-			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is not tried twice, as accounts lock")
+			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is " +
+			"not tried twice, as accounts lock")
 	case model.TroubleNoVirtualMedia:
 		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
 	case model.TroubleMediaRefused:

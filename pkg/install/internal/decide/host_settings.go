@@ -115,8 +115,9 @@ func (s *hostSettings) neverSent(name string, settings model.Settings) {
 	slices.Sort(alone)
 	s.warn(model.Warning{
 		Key: "host/" + name + "/unreported", Scope: model.ScopeHost.Of(name), Reason: "NotCompared",
-		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the file has none", strings.Join(alone, ", "), name),
-		Next:    "give the host a role or a hostname",
+		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the "+
+			"file has none", strings.Join(alone, ", "), name),
+		Next: "give the host a role or a hostname",
 	})
 }
 

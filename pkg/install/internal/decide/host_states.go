@@ -172,7 +172,8 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 		Cure: model.CurePerson, Since: h.Registered,
 		Field: hostField(name) + "match.agent", Hosts: []string{name},
 		Message: fmt.Sprintf("the Agent %s is reserved for %s, and is not approved", h.Reserved, name),
-		Remedy: model.Advicef("if the machine may be installed, the owner of the pool must approve it: kubectl patch agent -n %s %s --type merge -p '{\"spec\":{\"approved\":true}}'",
+		Remedy: model.Advicef("if the machine may be installed, the owner of the pool must approve it: kubectl patch agent -n %s %s --type "+
+			"merge -p '{\"spec\":{\"approved\":true}}'",
 			namespace, agent),
 	})
 	return true

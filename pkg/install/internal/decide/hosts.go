@@ -156,7 +156,8 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
 	}
 	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
-	remedy := model.Advicef("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise name another machine", have.ID)
+	remedy := model.Advicef("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise "+
+		"name another machine", have.ID)
 	if isReserved(want) {
 		remedy = "if that cluster can do without it, have it released there; otherwise reserve another host: match.agent"
 	}

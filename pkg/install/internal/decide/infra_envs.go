@@ -267,8 +267,9 @@ func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	}
 	es.warn(model.Warning{
 		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
-		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts booted the old one: %s", env.Name, listtext.ListText(booted)),
-		Next:    "add --reimage to have it sent and the hosts rebooted",
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts "+
+			"booted the old one: %s", env.Name, listtext.ListText(booted)),
+		Next: "add --reimage to have it sent and the hosts rebooted",
 	})
 	return false
 }

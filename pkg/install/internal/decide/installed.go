@@ -175,7 +175,8 @@ func (in *installed) allAdded() {
 // addedText says what is known of nodes that were added, and what is not: the
 // service's knowledge ends with the reboot.
 func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for approval in the cluster", listtext.ListText(nodes))
+	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for "+
+		"approval in the cluster", listtext.ListText(nodes))
 }
 
 // allReady ends the run: every host that was added is a node that takes work.

@@ -192,8 +192,9 @@ func (ns *networks) derived(d clustersettings.Difference) {
 	have := clustersettings.Show(d.Setting, d.Have)
 	ns.block(model.Blocker{
 		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile,
-		Field:   string(d.Setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network from them, and does not accept another one", have, clustersettings.Show(d.Setting, d.Want)),
+		Field: string(d.Setting),
+		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network "+
+			"from them, and does not accept another one", have, clustersettings.Show(d.Setting, d.Want)),
 		Remedy: model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have,
 			d.Setting),
 	})

@@ -72,7 +72,8 @@ func (p *preparation) next() model.Advice {
 	case p.began.IsZero():
 		return "; {create cluster -f FILE} tries again at once"
 	}
-	return model.Advicef("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when it is begun again",
+	return model.Advicef("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when "+
+		"it is begun again",
 		int(preparationPause/time.Minute))
 }
 

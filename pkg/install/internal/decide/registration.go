@@ -35,8 +35,9 @@ func (r *registration) others() {
 		case other.IsKept():
 			r.warn(model.Warning{
 				Key: "cluster/kept/" + other.ID, Scope: model.ScopeCluster, Reason: "KeptElsewhere",
-				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need the same DNS names", r.full, other.ID, other.Status),
-				Next:    "give one of the two another name",
+				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need "+
+					"the same DNS names", r.full, other.ID, other.Status),
+				Next: "give one of the two another name",
 			})
 		case r.options.Run != "" && other.Run == r.options.Run && other.Empty:
 			r.act(model.Action{
@@ -107,7 +108,8 @@ func (r *registration) adopt() {
 	if !r.cluster.MarkedAnytime && r.cluster.State != model.ClusterAddingHosts {
 		r.warn(model.Warning{
 			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "NotAdopted",
-			Message: fmt.Sprintf("the service takes no mark of oaictl's for a cluster that is %s: it is not taken over, and needs --adopt %s each time", strings.ToLower(string(r.cluster.State)), r.cluster.ID),
+			Message: fmt.Sprintf("the service takes no mark of oaictl's for a cluster that is %s: it is not taken over, and needs "+
+				"--adopt %s each time", strings.ToLower(string(r.cluster.State)), r.cluster.ID),
 		})
 		return
 	}

@@ -66,7 +66,8 @@ func (p *Packing) Compressed() int {
 func Profiles(place int, n *model.StaticNetwork) string {
 	var out, pairs strings.Builder
 	file := func(name, content string) {
-		fmt.Fprintf(&out, `{"path":"/etc/assisted/network/host%d/%s","mode":384,"overwrite":true,"user":{"name":"root"},"contents":{"source":"data:text/plain;charset=utf-8;base64,`, place, name)
+		fmt.Fprintf(&out, `{"path":"/etc/assisted/network/host%d/%s","mode":384,"overwrite":true,"user":{"name":"root"},`+
+			`"contents":{"source":"data:text/plain;charset=utf-8;base64,`, place, name)
 		out.WriteString(base64.StdEncoding.EncodeToString([]byte(content)))
 		out.WriteString(`"}},`)
 	}
@@ -98,7 +99,8 @@ func profilesOf(n *model.StaticNetwork) []*profile {
 			return all[i]
 		}
 		p := &profile{name: name}
-		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\nautoconnect-priority=1\n", name, uuidText(clustersettings.FirstMAC(*n), name))
+		fmt.Fprintf(&p.text, "[connection]\nid=%[1]s\nuuid=%[2]s\ntype=ethernet\ninterface-name=%[1]s\nautoconnect=true\n"+
+			"autoconnect-priority=1\n", name, uuidText(clustersettings.FirstMAC(*n), name))
 		if joined && len(all) > 0 {
 			fmt.Fprintf(&p.text, "master=%s\nslave-type=bond\n", uuidText(clustersettings.FirstMAC(*n), all[0].name))
 		}

@@ -45,7 +45,8 @@ func Again(q Question) (again []Host, answer Answer) {
 		if node.Ready {
 			a.warn(model.Warning{
 				Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain,
-				Message: fmt.Sprintf("%s is the node %s of the cluster, which is Ready, and has registered with the service again, as the host %s: it is left alone",
+				Message: fmt.Sprintf("%s is the node %s of the cluster, which is Ready, and has registered with the service again, as the host %s: "+
+					"it is left alone",
 					h.Name, node.Name, h.Have.ID),
 				Next: "if it runs from its disk, have the service forget the new record: " + remove,
 			})
@@ -53,7 +54,8 @@ func Again(q Question) (again []Host, answer Answer) {
 		}
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain, Cure: model.CureNow, Hosts: []string{h.Name},
-			Message: fmt.Sprintf("%s is the node %s of the cluster, which is not Ready: its machine has registered with the service again, as the host %s",
+			Message: fmt.Sprintf("%s is the node %s of the cluster, which is not Ready: its machine has registered with the service "+
+				"again, as the host %s",
 				h.Name, node.Name, h.Have.ID),
 			Remedy: "boot it from its disk, and have the service forget the new record: " + remove,
 		})

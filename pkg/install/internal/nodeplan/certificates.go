@@ -301,7 +301,8 @@ func (a *joins) refuse(h Host, v model.RequestVerdict, key string, since time.Ti
 		model.ReasonSharedHostname, model.ReasonUnprovenNode:
 		a.block(b)
 		return
-	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonUnknownAddress, ReasonLongAgo, ReasonOtherHostname: // which a person said no to
+	case model.ReasonProven, model.ReasonRivalKeys, model.ReasonUnknownAddress, ReasonLongAgo, ReasonOtherHostname:
+		// the person refused to approve it
 		a.block(b)
 		return
 	}
@@ -360,8 +361,9 @@ func (a *joins) strangers(missing []string) {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/strangers", Scope: model.ScopeCluster, Reason: "UnknownRequester",
-		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the reboot shows so", listtext.ListText(strange), a.Desired.Source(), listtext.ListText(missing)),
-		Next:    "look at the machine's console which name it has",
+		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the "+
+			"reboot shows so", listtext.ListText(strange), a.Desired.Source(), listtext.ListText(missing)),
+		Next: "look at the machine's console which name it has",
 	})
 }
 
@@ -373,8 +375,9 @@ func (a *joins) flood() {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/flood", Scope: model.ScopeCluster, Reason: "TooManyRequests",
-		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver looks at none, of any node", pending, limit),
-		Next:    "kubectl get csr, and find out who sends them",
+		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver "+
+			"looks at none, of any node", pending, limit),
+		Next: "kubectl get csr, and find out who sends them",
 	})
 }
 

@@ -58,7 +58,8 @@ func (t eviction) evict() {
 	}
 	w := model.Wait{Key: t.key("drain"), Scope: t.scope(), Who: model.WhoService, For: t.nodeName + " to be drained: " + t.drainText()}
 	if !t.node.Ready {
-		w.Next = "its kubelet is silent, and ends no pods; to go on without them, run the same command again with --skip-wait-for-delete-timeout 60"
+		w.Next = "its kubelet is silent, and ends no pods; to go on without them, run the same command again with " +
+			"--skip-wait-for-delete-timeout 60"
 	}
 	t.wait(w)
 }

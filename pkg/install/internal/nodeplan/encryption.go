@@ -54,7 +54,8 @@ func (a *obstacles) hasTPM(h Host, p *model.Pool) {
 		Key: string(scopeOf(h)) + "/tpm", Scope: scopeOf(h), Reason: "NoTPM", Cure: model.CurePerson, Since: h.Have.Registered,
 		Hosts:   []string{h.Name},
 		Message: fmt.Sprintf("the disks of the pool %s are encrypted by a TPM %s, and %s %s", p.Name, tpmVersion, h.Name, what),
-		Remedy:  "switch the TPM on in the machine's firmware and boot the discovery image again, or have the host join a pool whose disks are not encrypted by it",
+		Remedy: "switch the TPM on in the machine's firmware and boot the discovery image again, or have the host join a pool whose disks are " +
+			"not encrypted by it",
 	})
 }
 

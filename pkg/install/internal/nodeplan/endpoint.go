@@ -145,7 +145,8 @@ func bringsCA(h Host) bool {
 func (a *obstacles) whereCA() model.Advice {
 	server := &a.spoke.ConfigServer
 	if server.CAFrom == "" {
-		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in root-ca of kube-system"
+		return "the cluster's own CA is in the ConfigMap machine-config-server-ca of openshift-machine-config-operator, or else in " +
+			"root-ca of kube-system"
 	}
 	namespace, name, _ := strings.Cut(server.CAFrom, "/")
 	return model.Advicef("%s", fmt.Sprintf(`the cluster's own CA: kubectl get configmap -n %s %s -o jsonpath='{.data.%s}'`, namespace, name,
@@ -160,7 +161,8 @@ func (a *obstacles) blockEndpoint(hosts []Host, at, why string, right model.Advi
 		Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "IgnitionEndpoint", Cure: model.CureNow,
 		Field:   "spec.ignitionEndpoint",
 		Message: fmt.Sprintf("hosts cannot fetch their config from %s, which the service sends them to: %s", at, why),
-		Remedy:  "correct it at the service (ignition_endpoint of the cluster over REST, spec.ignitionEndpoint of the AgentClusterInstall on a hub); " + right,
+		Remedy: "correct it at the service (ignition_endpoint of the cluster over REST, spec.ignitionEndpoint of the " +
+			"AgentClusterInstall on a hub); " + right,
 	}
 	for _, h := range hosts {
 		b.Hosts = append(b.Hosts, h.Name)
@@ -177,7 +179,8 @@ func (a *obstacles) ownCA() {
 	}
 	a.warn(model.Warning{
 		Key: "cluster/config-server-ca", Scope: model.ScopeCluster, Reason: "ConfigServerCAExpired",
-		Message: fmt.Sprintf("the CA of the cluster's machine config server (%s) is in force until %s: no host that fetches its config by https joins", a.spoke.ConfigServer.CAFrom, cas[0].Until.UTC().Format(time.RFC3339)),
-		Next:    "kubectl get clusteroperator machine-config",
+		Message: fmt.Sprintf("the CA of the cluster's machine config server (%s) is in force until %s: no host that fetches its "+
+			"config by https joins", a.spoke.ConfigServer.CAFrom, cas[0].Until.UTC().Format(time.RFC3339)),
+		Next: "kubectl get clusteroperator machine-config",
 	})
 }

@@ -87,8 +87,9 @@ func (t steps) awaitGivenUp() {
 	}
 	t.block(model.Blocker{
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s was lowered to remove the Machine %s, and has its %d Machines: it has removed another one, or was raised since", t.set.Name, t.machine.Name, t.set.Replicas),
-		Remedy:  "see what has become of its Machines before anything is lowered again: kubectl -n openshift-machine-api get machines",
+		Message: fmt.Sprintf("the MachineSet %s was lowered to remove the Machine %s, and has its %d Machines: it has removed another one, or "+
+			"was raised since", t.set.Name, t.machine.Name, t.set.Replicas),
+		Remedy: "see what has become of its Machines before anything is lowered again: kubectl -n openshift-machine-api get machines",
 	})
 }
 
@@ -137,7 +138,8 @@ func (t steps) settled(r *removal) bool {
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name,
 			strings.Join(rivals, "; ")),
-		Remedy: "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation machine.openshift.io/delete-machine",
+		Remedy: "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation " +
+			"machine.openshift.io/delete-machine",
 	})
 	return false
 }

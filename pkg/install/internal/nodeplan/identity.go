@@ -257,6 +257,7 @@ func (t *departingNode) sameAsBefore() {
 		return
 	}
 	t.doubt = t.refuse("NodeMadeAnew", "anew", model.CurePerson,
-		fmt.Sprintf("the node %s is not the one that was to be removed: it was created again, by a kubelet that has started again or by another machine", t.nodeName),
+		fmt.Sprintf("the node %s is not the one that was to be removed: it was created again, by a kubelet that has started again or by "+
+			"another machine", t.nodeName),
 		model.Advicef("if the old machine still runs, switch it off, and remove this node, too: {remove-node %s}", listtext.Quoted(t.nodeName)))
 }

@@ -80,7 +80,8 @@ func (a *joins) unnoticed(h Host, node *model.Node) {
 		Since: node.ReadySince.Add(settlesWithin), Hosts: []string{h.Name},
 		Message: fmt.Sprintf("the node %s is Ready for %s, and the service has not noticed: it has the host as %s", node.Name,
 			a.Now.Sub(node.ReadySince).Round(time.Minute), h.Have.Status),
-		Remedy: "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the ClusterDeployment names",
+		Remedy: "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the " +
+			"ClusterDeployment names",
 	})
 }
 
@@ -115,7 +116,8 @@ func (a *joins) awaitNode(h Host) {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotJoined", Cure: model.CurePerson, Since: since.Add(joinsWithin), Hosts: []string{h.Name},
 			Message: fmt.Sprintf("%s rebooted %s ago and %s", h.Name, a.Now.Sub(since).Round(time.Minute), a.howFar(h)),
-			Remedy:  "look at its console: whether it boots from its disk, and whether it reaches the cluster's API (port 6443) and machine config server (port 22623)",
+			Remedy: "look at its console: whether it boots from its disk, and whether it reaches the cluster's API (port 6443) and machine " +
+				"config server (port 22623)",
 		})
 		return
 	}

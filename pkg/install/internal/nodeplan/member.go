@@ -53,7 +53,8 @@ func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 		Key: key, Scope: scopeOf(h), Reason: "NoEtcdMember", Cure: model.CurePerson, Since: node.ReadySince.Add(memberWithin),
 		Hosts:   []string{h.Name},
 		Message: fmt.Sprintf("%s is Ready, and no member of etcd that is well: %s", node.Name, etcd.Message),
-		Remedy:  "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs deployment/etcd-operator",
+		Remedy: "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs " +
+			"deployment/etcd-operator",
 	}
 	if others := a.illBeside(); member == nil && len(others) > 0 {
 		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, listtext.ListText(others))
@@ -96,7 +97,8 @@ func (a *joins) linked(h Host, node *model.Node) bool {
 	block := func(what, message string) {
 		a.block(model.Blocker{
 			Key: key + what, Scope: scopeOf(h), Reason: "NoMachine", Cure: model.CurePerson, Hosts: []string{h.Name}, Message: message,
-			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: kubectl -n openshift-machine-api get machines,baremetalhosts",
+			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: kubectl -n openshift-machine-api get " +
+				"machines,baremetalhosts",
 		})
 	}
 	switch {
@@ -105,7 +107,8 @@ func (a *joins) linked(h Host, node *model.Node) bool {
 	case metal == nil:
 		act(model.CreateMetalHost, "metal", node.Name, macOf(h, node))
 	case !isSpare(metal, machine):
-		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
+		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine "+
+			"installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
 	case machine >= 0 && (a.spoke.Machines[machine].Deleting || a.spoke.Machines[machine].Phase == "Failed"):
 		m := &a.spoke.Machines[machine]
 		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase,

@@ -64,7 +64,8 @@ func (r *removal) enough(t *departingNode, etcd *model.Etcd, others []*model.Nod
 	case t.member == nil && len(orphans) > 0:
 		b.Reason = "EtcdUnknown"
 		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, listtext.ListText(orphans))
-		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find their owners; remove one without an owner from etcd first"
+		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find their owners; remove one without an " +
+			"owner from etcd first"
 		return
 	case len(ill) > 0:
 		b.Reason = "ControlPlaneNotWell"

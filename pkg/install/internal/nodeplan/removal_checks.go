@@ -78,8 +78,10 @@ func (r *removal) unknown(t *departingNode) *model.Blocker {
 			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName,
 				listtext.ListText(orphans)),
 			"kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
-	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked), t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired: // by now it is gone
+	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked):
 		return nil
+	case t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired:
+		return nil // the node was removed
 	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
 		return nil
 	}
@@ -169,7 +171,8 @@ func (r *removal) taken(t *departingNode) *model.Blocker {
 
 // backupCommand takes a backup of etcd, on a node that is well.
 func (t refusals) backupCommand() model.Advice {
-	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run the same command again with --backup-taken", quorum.Beside(t.spoke, t.nodeName))
+	return model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup; then run "+
+		"the same command again with --backup-taken", quorum.Beside(t.spoke, t.nodeName))
 }
 
 // dataLoss refuses a node with which TopoLVM deletes the volumes that are on it.
@@ -347,15 +350,18 @@ func (r *removal) warnOfMachine(t *departingNode) {
 	for _, e := range r.Observed.Enrolled {
 		if t.Have != nil && e.Name == t.Name && !t.returns() {
 			t.know("HubMetalStays", "enrolled",
-				fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the annotation is removed", e.Name), "")
+				fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the "+
+					"annotation is removed", e.Name), "")
 		}
 	}
 	if !t.node.Ready && t.isReplaced() {
 		t.know("NotReadySince", "silent",
-			fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
+			fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started "+
+				"elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
 	}
 	if !t.node.Ready && !t.isReplaced() && t.hasPods() {
 		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for",
-			"be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give --skip-wait-for-delete-timeout 60")
+			"be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give "+
+				"--skip-wait-for-delete-timeout 60")
 	}
 }

@@ -238,11 +238,13 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var steps []string
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + listtext.ListText(run) + " is off"
-		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with the certificate that it still has", listtext.ListText(run))))
+		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with "+
+			"the certificate that it still has", listtext.ListText(run))))
 	}
 	if len(back) > 0 {
 		message += "; given back to their pools: " + listtext.ListText(back)
-		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the service or a hub does so; {get hosts} shows when it is there", listtext.ListText(back))))
+		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the "+
+			"service or a hub does so; {get hosts} shows when it is there", listtext.ListText(back))))
 	}
 	if len(named) > 0 {
 		steps = append(steps, string(model.Advicef("take %s out of the file: {add-node -f FILE} would add it again", listtext.ListText(named))))

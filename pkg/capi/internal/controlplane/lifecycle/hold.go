@@ -111,7 +111,8 @@ func (q *Question) withoutMember(m *Machine) DeletionBlock {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
 	return DeletionBlock{Reason: ReasonEtcdUnknown,
-		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml", listtext.ListText(texts))}
+		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd "+
+			"get configmap etcd-endpoints -o yaml", listtext.ListText(texts))}
 }
 
 // withMember is what a Machine waits for while its member of etcd is there.
@@ -125,7 +126,8 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) DeletionBloc
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
 		return DeletionBlock{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
-			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api delete machine %s", member.ID, node.Name, listtext.Quoted(own.Name))}
+			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api "+
+				"delete machine %s", member.ID, node.Name, listtext.Quoted(own.Name))}
 	case node != nil && node.Deleting:
 		return DeletionBlock{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
 			listtext.ListText(node.Finalizers))}

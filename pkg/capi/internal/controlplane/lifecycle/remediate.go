@@ -159,7 +159,8 @@ func (d *decider) retry(m *Machine) (*Remediation, Verdict) {
 	if again := since.Add(seconds(limits.RetryPeriodSeconds, 0)); again.After(d.Now) {
 		d.again(again)
 		return nil, Verdict{ReasonDeferred,
-			fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at %s at the earliest",
+			fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at "+
+				"%s at the earliest",
 				last.Machine, ptr.Deref(limits.RetryPeriodSeconds, 0), again.UTC().Format(time.RFC3339))}
 	}
 	if most := limits.MaxRetry; most != nil && last.RetryCount >= *most {

@@ -135,7 +135,8 @@ func (r *reader) installPlatform(n *input.Node) {
 			to.Type = spec.PlatformType(p.Key)
 			r.Fields(p, fields.InstallPlatform, fields.NoHost)
 			for _, c := range p.Children {
-				r.Rest(c, "it means nothing without the login, a secret that never stands in cluster.yaml: the service installs with placeholders, which you replace once the cluster is installed")
+				r.Rest(c, "it means nothing without the login, a secret that never stands in cluster.yaml: the service installs with placeholders, "+
+					"which you replace once the cluster is installed")
 			}
 		default:
 			r.Wrong(p, "is a platform that the Assisted Installer does not install", "it is one of baremetal, none, external, vsphere and nutanix")

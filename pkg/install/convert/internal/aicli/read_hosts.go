@@ -66,7 +66,8 @@ func (r *reader) match(i int, name *input.Node) {
 	}
 	h.Match.Hostname = h.Name
 	r.From(fields.HostField(i, "match.hostname"), name)
-	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname by itself: write its MAC address into "+fields.HostField(i, "match.mac"))
+	r.LoseAs(name, name.Text, "aicli takes the first machine whose name begins with it; here the machine has to have exactly this hostname "+
+		"by itself: write its MAC address into "+fields.HostField(i, "match.mac"))
 }
 
 func (r *reader) installDisk(i int, n *input.Node) {

@@ -59,7 +59,9 @@ func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) 
 	return w.Result()
 }
 
-func (w *writer) instance(manifests []*unstructured.Unstructured) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
+func (w *writer) instance(
+	manifests []*unstructured.Unstructured,
+) (instance *unstructured.Unstructured, credentials []*unstructured.Unstructured) {
 	c, set := w.Maker.Cluster, w.Maker.Cluster.Spec
 	object := w.Object("ClusterInstance", c.Metadata.Name)
 	object.SetAPIVersion("siteconfig.open-cluster-management.io/v1alpha1")

@@ -257,7 +257,8 @@ func HoldsSecret(n *Node) bool {
 // other endings. Keys that are public end as private ones do, so that those are
 // named by what stands before: apiKey, tls.key, client-key-data.
 var secretKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
+	return regexp.MustCompile(`(?i)(pass|password|passwd|pwd|passphrase|password[_-]?hash|token|secret|credential|` +
+		`kubeconfig|dockerconfigjson|dockercfg|auth|secretgenerator|` +
 		`(?:private|secret|api|access|client|encryption|tls)[._-]?key(?:[._-]?data)?)s?$`)
 })
 

@@ -357,7 +357,8 @@ func IsNodesConfig(n *Node) bool {
 var (
 	foreignText = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^(?:(?:baseDomain|` + strings.Join(aicliKeys(), "|") +
-			`):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|HostedCluster|NodePool|ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
+			`):|kind: *["']?(?:AgentConfig|ClusterInstance|SiteConfig|HostedCluster|NodePool|` +
+			`ClusterDeployment|AgentClusterInstall|InfraEnv|NMStateConfig|BareMetalHost|OpenshiftAssisted))`)
 	})
 	ownText = regexp.MustCompile(`(?m)oaictl\.io/|^kind: *["']?Cluster["']? *$`)
 )

@@ -164,7 +164,8 @@ func (c *Client) Connect(ctx context.Context) (served map[Kind]bool, err error) 
 			Code: model.CodeFailure, Op: "use the hub", On: c.Host, Permanent: true,
 			Err: fmt.Errorf("it does not serve %s: either this is another cluster, or the assisted-service's operator is not installed",
 				strings.Join(missing, ", ")),
-			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an AgentServiceConfig",
+			Next: "check --kubeconfig and --context; on a hub, install the multicluster engine (or the infrastructure operator) and create an " +
+				"AgentServiceConfig",
 		}
 	}
 	c.mu.Lock()

@@ -141,7 +141,8 @@ func (c *Client) setForbidden(f *model.Fault, a Attempt) {
 		where, flag = "in namespace "+a.Namespace, " -n "+a.Namespace
 	}
 	f.Err = fmt.Errorf("these credentials may not %s %s %s", a.Verb, resource, where)
-	f.Next = model.Advicef("ask an administrator for the right (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth can-i %s %s%s", a.Verb, resource, flag)
+	f.Next = model.Advicef("ask an administrator for the right (the smallest role is in docs/hub-role.yaml), and check with: kubectl auth "+
+		"can-i %s %s%s", a.Verb, resource, flag)
 }
 
 func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
@@ -157,7 +158,8 @@ func (c *Client) setRefused(f *model.Fault, a Attempt, status metav1.Status) {
 	}
 	if isImmutable(text) {
 		f.Code = model.CodeInput
-		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete the cluster and create it again"
+		f.Next = "the service takes no such change any more once the object is made or the install has begun: undo it in the file, or delete " +
+			"the cluster and create it again"
 	}
 }
 

@@ -137,7 +137,8 @@ func (k *Checker) InstallerArgs(list string, args []string) {
 		switch {
 		case !known:
 			k.Report(field, fmt.Sprintf("%q is not a flag that the service passes on", flag),
-				"it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and --image-file")
+				"it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and "+
+					"--image-file")
 		case hasValue && !takesValue:
 			k.Report(field, fmt.Sprintf("the flag %s takes no value", flag), "")
 		case takesValue && !hasValue && (j+1 == len(args) || strings.HasPrefix(args[j+1], "-")):
