@@ -27,7 +27,7 @@ import (
 )
 
 // AnnotationClusterID is on a control plane: the id of its cluster in the service. On a hub it is NAMESPACE/NAME of the
-// ClusterDeployment. Over REST the annotation proves nothing: see package ownership.
+// ClusterDeployment. Over REST the annotation proves nothing: see package recordmark.
 const AnnotationClusterID = "oaictl.io/cluster-id"
 
 // AnnotationRun is on a control plane before its cluster is registered. On a hub it says that there was no
