@@ -54,7 +54,7 @@ func (w wall) stops(pkg, imported string) bool {
 
 // planes are the service and machine planes, each under pkg/install.
 func planes() []string {
-	return []string{"rest", "hub", "machine", "node"}
+	return []string{"rest", "hub", "bmc", "node"}
 }
 
 func walls() []wall {
@@ -305,6 +305,13 @@ func TestWalls(t *testing.T) {
 		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
 			if !w.stops(w.breach[0], w.breach[1]) {
 				t.Fatalf("the wall does not stop %s from importing %s", w.breach[0], w.breach[1])
+			}
+			for _, named := range slices.Concat(w.imports, w.onlyIn, w.never, w.except) {
+				first, _, _ := strings.Cut(named, "/")
+				ours := slices.Contains([]string{"cmd", "internal", "pkg", "test"}, first)
+				if ours && !slices.ContainsFunc(files, func(s source) bool { return withinAny([]string{named}, s.pkg) }) {
+					t.Errorf("the wall names %s, and there is no such package", named)
+				}
 			}
 			for _, s := range files {
 				if s.test && !w.tests {

@@ -73,23 +73,22 @@ func TestNames(t *testing.T) {
 		kind    explain.Kind
 		subject explain.Subject
 		want    []string
-		count   int
 	}{
-		{"checks of a host", explain.KindValidation, explain.SubjectHost, append(strings.Fields(hostChecks), operators...), 69},
-		{"checks of a cluster", explain.KindValidation, explain.SubjectCluster, append(strings.Fields(clusterChecks), operators...), 50},
-		{"states of a cluster", explain.KindState, explain.SubjectCluster, strings.Fields(clusterStatuses), 12},
-		{"states of a host", explain.KindState, explain.SubjectHost, strings.Fields(hostStatuses), 28},
+		{"checks of a host", explain.KindValidation, explain.SubjectHost, append(strings.Fields(hostChecks), operators...)},
+		{"checks of a cluster", explain.KindValidation, explain.SubjectCluster, append(strings.Fields(clusterChecks), operators...)},
+		{"states of a cluster", explain.KindState, explain.SubjectCluster, strings.Fields(clusterStatuses)},
+		{"states of a host", explain.KindState, explain.SubjectHost, strings.Fields(hostStatuses)},
 		{"stages of a host", explain.KindStage, explain.SubjectHost, []string{
 			"Starting installation", "Installing", "Writing image to disk", "Copying registry data to disk",
 			"Waiting for control plane", "Waiting for bootkube", "Waiting for controller", "Rebooting", "Waiting for ignition",
 			"Configuring", "Joined", "Done", "Failed",
-		}, 13},
+		}},
 		{"stages of finalizing", explain.KindStage, explain.SubjectCluster, []string{
 			"Waiting for cluster operators", "Adding router ca", "Applying olm manifests",
 			"Waiting for olm operators csv initialization", "Waiting for olm operators csv",
 			"Waiting for OLM operator setup jobs", "Done",
-		}, 7},
-		{"events", explain.KindEvent, "", strings.Fields(eventNames), 81},
+		}},
+		{"events", explain.KindEvent, "", strings.Fields(eventNames)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,9 +105,6 @@ func TestNames(t *testing.T) {
 			slices.Sort(c.want)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("names (-want +got):\n%s", diff)
-			}
-			if len(got) != c.count {
-				t.Errorf("%d names, want %d", len(got), c.count)
 			}
 		})
 	}
