@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -35,13 +36,14 @@ type clusterInputs struct {
 
 func (in *clusterInputs) params() map[string]any {
 	s := &in.spec
-	p := map[string]any{
-		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
-		"hyperthreading": s.Hyperthreading(), "schedulable_masters": s.MastersSchedulable,
+	fields, _ := plain(s).(map[string]any)
+	p := request.OfInstall(fields)
+	maps.Copy(p, map[string]any{
+		"name": in.name, "base_dns_domain": in.domain, "hyperthreading": s.Hyperthreading(),
 		"api_vips": each("ip", objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": each("ip", objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
-	}
+	})
 	// What is not spoken of any more stays as it was.
 	if len(s.NTPSources) > 0 {
 		p["ntp_sources"] = strings.Join(s.NTPSources, ",")

@@ -175,7 +175,7 @@ func addSystemManifests(c *model.Cluster, roles []string) {
 			add(fmt.Sprintf("99-openshift-%s-%s-encryption.yaml", role, mode), machineConfig(role, role+"-"+mode))
 		}
 	}
-	if model.Value(c.SchedulableMasters) || model.Value(c.SchedulableMastersForced) {
+	if c.TakesWorkloads() {
 		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable",
 			"- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
 	}

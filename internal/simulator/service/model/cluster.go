@@ -75,6 +75,14 @@ func (c *Cluster) UserBalanced() bool {
 	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
 }
 
+// TakesWorkloads reports whether ordinary workloads run on control plane machines.
+func (c *Cluster) TakesWorkloads() bool {
+	return Value(c.SchedulableMasters) || Value(c.SchedulableMastersForced)
+}
+
+// ForceWorkloads notes whether they have to run there, even if the user does not ask for it.
+func (c *Cluster) ForceWorkloads(forced bool) { c.SchedulableMastersForced = &forced }
+
 // OnOracleCloud reports whether the platform is Oracle's.
 func (c *Cluster) OnOracleCloud() bool {
 	return c.Platform != nil && c.Platform.External != nil && Value(c.Platform.External.PlatformName) == "oci"
