@@ -39,7 +39,7 @@ func (in *clusterInputs) params() map[string]any {
 	fields, _ := plain(s).(map[string]any)
 	p := request.OfInstall(fields)
 	maps.Copy(p, map[string]any{
-		"name": in.name, "base_dns_domain": in.domain, "hyperthreading": s.Hyperthreading(),
+		"name": in.name, "base_dns_domain": in.domain, "hyperthreading": hyperthreading(s),
 		"api_vips": each("ip", objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": each("ip", objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
@@ -62,6 +62,31 @@ func (in *clusterInputs) params() map[string]any {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
 	}
 	return p
+}
+
+// hyperthreading is the service's word for the roles that it is switched on for. Once
+// one pool is named, those that are not have it switched off. A pool that says nothing
+// of it has it: the API server fills that in.
+func hyperthreading(s *objects.InstallSpec) string {
+	worker := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" })
+	if s.ControlPlane == nil && s.Arbiter == nil && worker < 0 {
+		return "all"
+	}
+	var on []string
+	add := func(pool *hive.MachinePool, word string) {
+		if pool != nil && pool.Hyperthreading != "Disabled" {
+			on = append(on, word)
+		}
+	}
+	add(s.ControlPlane, "masters")
+	add(s.Arbiter, "arbiters")
+	if worker >= 0 {
+		add(&s.Compute[worker], "workers")
+	}
+	if len(on) == 0 {
+		return "none"
+	}
+	return strings.Join(on, ",")
 }
 
 func (in *clusterInputs) addNetworks(p map[string]any) {
