@@ -145,8 +145,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 		c.ServiceNetworks = []model.MachineNetwork{{CIDR: *cmp.Or(p.ServiceNetworkCidr, new("172.30.0.0/16")), ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	p.takeVIPAllocation(c)
-	chooseLoadBalancer(c, p.LoadBalancer)
+	p.takeBalancing(c)
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {
 		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
@@ -264,12 +263,6 @@ func platformFrom(p *models.Platform) (*models.Platform, error) {
 		return nil, wire.BadRequest("External setting must be set when using platform type external")
 	}
 	return &models.Platform{Type: p.Type, External: &external}, nil
-}
-
-func chooseLoadBalancer(c *model.Cluster, asked *models.LoadBalancer) {
-	if asked != nil && asked.Type != "" {
-		c.LoadBalancer = asked
-	}
 }
 
 func chooseIgnitionEndpoint(c *model.Cluster, asked *models.IgnitionEndpoint) {

@@ -117,8 +117,7 @@ func (u *clusterChange) networks() error {
 	if p.ServiceNetworks != nil {
 		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
-	chooseLoadBalancer(c, p.LoadBalancer)
-	p.takeVIPAllocation(c)
+	p.takeBalancing(c)
 	return nil
 }
 

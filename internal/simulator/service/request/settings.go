@@ -20,6 +20,7 @@ type Settings struct {
 	AdditionalNtpSource *string                `json:"additional_ntp_source,omitempty"`
 	DiskEncryption      *models.DiskEncryption `json:"disk_encryption,omitempty"`
 	Hyperthreading      *string                `json:"hyperthreading,omitempty"`
+	LoadBalancer        *models.LoadBalancer   `json:"load_balancer,omitempty"`
 	NetworkType         *string                `json:"network_type,omitempty"`
 	NtpSources          *string                `json:"ntp_sources,omitempty"`
 	OperatorBundles     []bundleChoice         `json:"operator_bundles"`
@@ -71,11 +72,16 @@ func (s *Settings) Check() error {
 		"masters,arbiters,workers",
 	}
 	d := cmp.Or(s.DiskEncryption, &models.DiskEncryption{})
+	var balancer *string
+	if s.LoadBalancer != nil && s.LoadBalancer.Type != "" {
+		balancer = &s.LoadBalancer.Type
+	}
 	return cmp.Or(
 		check("network_type", s.NetworkType, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"),
 		check("hyperthreading", s.Hyperthreading, roles...),
 		check("disk_encryption.enable_on", d.EnableOn, roles...),
-		check("disk_encryption.mode", d.Mode, "tpmv2", "tang"))
+		check("disk_encryption.mode", d.Mode, "tpmv2", "tang"),
+		check("load_balancer.type", balancer, "cluster-managed", "user-managed"))
 }
 
 // take writes what a request asks for, if it asks for it and a check passes.
@@ -100,7 +106,10 @@ func (s *Settings) takeNetworkType(c *model.Cluster) error {
 	return take(&c.NetworkType, s.NetworkType, func(kind string) error { return checkNetworkType(kind, c.OpenshiftVersion) })
 }
 
-func (s *Settings) takeVIPAllocation(c *model.Cluster) {
+func (s *Settings) takeBalancing(c *model.Cluster) {
+	if s.LoadBalancer != nil && s.LoadBalancer.Type != "" {
+		c.LoadBalancer = s.LoadBalancer
+	}
 	c.VipDHCPAllocation = cmp.Or(s.VipDhcpAllocation, c.VipDHCPAllocation)
 }
 

@@ -17,7 +17,6 @@ func Copy(c *spec.Cluster, from *controlplanev1.OpenshiftAssistedControlPlaneCon
 		}
 	}
 	c.Spec.Topology.Fencing = from.Fencing != nil
-	c.Spec.Network.LoadBalancer = loadBalancer(from.LoadBalancer)
 	c.Spec.Proxy = Proxy(from.Proxy)
 }
 
@@ -42,14 +41,4 @@ func Proxy(p *bootstrapv1.Proxy) spec.Proxy {
 		}
 	}
 	return out
-}
-
-func loadBalancer(of *controlplanev1.LoadBalancer) spec.LoadBalancer {
-	switch {
-	case of == nil:
-		return ""
-	case of.Type == controlplanev1.UserManagedLoadBalancer:
-		return spec.UserManaged
-	}
-	return spec.ClusterManaged
 }

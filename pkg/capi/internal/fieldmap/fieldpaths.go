@@ -53,7 +53,6 @@ var all = sync.OnceValue(func() []Place {
 
 		{"spec.network.cluster", ByControlPlane, "config.clusterNetwork"},
 		{"spec.network.vips", ByControlPlane, "config.apiVIPs"},
-		{"spec.network.loadBalancer", ByControlPlane, "config.loadBalancer.type"},
 		{"spec.network.defaults.bmc", ByMachines, "the BareMetalHosts that the infrastructure provider boots"},
 		{"spec.network.defaults", ByMachines, "the NMStateConfigs that nmStateConfigLabelSelector of each config selects"},
 

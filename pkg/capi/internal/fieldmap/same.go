@@ -140,7 +140,20 @@ func assign(to, from reflect.Value) {
 		for field, value := range from.Fields() {
 			assign(fieldByKey(to, keyOf(field, "json"), "yaml"), value)
 		}
-	default: // of another type, or an integer of another size
+	case from.Kind() == reflect.String:
+		to.SetString(wordOf(to, from.String()))
+	default: // an integer of another size
 		to.Set(from.Convert(to.Type()))
 	}
+}
+
+// wordOf is a word as cluster.yaml writes it, where an object may write it in camel case: cluster-managed, ClusterManaged.
+func wordOf(to reflect.Value, text string) string {
+	words, _ := spec.Words(to.Interface())
+	for _, word := range words {
+		if strings.EqualFold(strings.ReplaceAll(word, "-", ""), text) {
+			return word
+		}
+	}
+	return text
 }

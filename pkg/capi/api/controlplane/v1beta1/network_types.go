@@ -96,7 +96,7 @@ type ClusterNetworkEntry struct {
 type LoadBalancer struct {
 	// type is ClusterManaged or UserManaged.
 	// +required
-	Type LoadBalancerType `json:"type,omitempty"`
+	Type LoadBalancerType `json:"type,omitempty" same:"spec.network.loadBalancer"`
 }
 
 // LoadBalancerType is who balances the load over the machines.
