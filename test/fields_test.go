@@ -70,7 +70,7 @@ func TestFieldTouchesFewFiles(t *testing.T) {
 		// Code acts on these: pools of machines have hyperthreading one by one, the checks of networks depend on the load
 		// balancer, and disk encryption is checked on hosts and read from the installed cluster.
 		{"spec.hyperthreading", `(?i)hyperthreading`, 20},
-		{"spec.network.loadBalancer", `(?i)load_?balancer`, 30},
+		{"spec.network.loadBalancer", `(?i)load_?balancer`, 27},
 		{"spec.diskEncryption", `(?i)disk_?encryption`, 34},
 	} {
 		know := knowers(t, regexp.MustCompile(field.names))

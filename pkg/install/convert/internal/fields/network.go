@@ -169,7 +169,7 @@ func (r *Reader) overridable(n *input.Node, keys []string) bool {
 // InstallOverrides carries over a map with fields of the install-config, as own ones if
 // possible.
 func (r *Reader) InstallOverrides(n *input.Node) {
-	for key, field := range formats().Same["install-config-overrides"] {
+	for key, field := range formats().Same[InstallOverrides] {
 		if value := n.Get(losses.Steps(key)...); value != nil && r.Fits(field, value) {
 			r.Set(field, value)
 		}

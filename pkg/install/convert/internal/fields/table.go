@@ -23,8 +23,9 @@ type Document string
 // The documents. Those of a hub have tables in hubobjects.
 const (
 	InstallConfig       Document = "install-config"
-	InstallPlatform     Document = "install-config-platform" // below the platform's name
-	InstallHost         Document = "install-config-host"     // one of platform.baremetal.hosts
+	InstallOverrides    Document = "install-config-overrides" // fields of one in an annotation, or a parameter
+	InstallPlatform     Document = "install-config-platform"  // below the platform's name
+	InstallHost         Document = "install-config-host"      // one of platform.baremetal.hosts
 	AgentConfig         Document = "agent-config"
 	AgentHost           Document = "agent-config-host"     // one of the hosts of agent-config.yaml or nodes-config.yaml
 	NodesConfig         Document = "nodes-config"          // of oc adm node-image
