@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/simulator/apiobject"
 	"github.com/oaictl/oaictl/internal/simulator/hub/assisted"
 	"github.com/oaictl/oaictl/internal/simulator/hub/objects"
+	"github.com/oaictl/oaictl/internal/simulator/service/request"
 	"github.com/oaictl/oaictl/internal/simulator/versions"
 )
 
@@ -35,13 +36,14 @@ type clusterInputs struct {
 
 func (in *clusterInputs) params() map[string]any {
 	s := &in.spec
-	p := map[string]any{
-		"name": in.name, "base_dns_domain": in.domain, "ssh_public_key": s.SSHPublicKey,
-		"hyperthreading": s.Hyperthreading(), "schedulable_masters": s.MastersSchedulable,
+	fields, _ := plain(s).(map[string]any)
+	p := request.OfInstall(fields)
+	maps.Copy(p, map[string]any{
+		"name": in.name, "base_dns_domain": in.domain, "hyperthreading": hyperthreading(s),
 		"api_vips": each("ip", objects.Vips(s.APIVIPs, s.APIVIP)), "ingress_vips": each("ip", objects.Vips(s.IngressVIPs, s.IngressVIP)),
 		"tags":                in.consumer,
 		"control_plane_count": max(s.ProvisionRequirements.ControlPlaneAgents, 1),
-	}
+	})
 	// What is not spoken of any more stays as it was.
 	if len(s.NTPSources) > 0 {
 		p["ntp_sources"] = strings.Join(s.NTPSources, ",")
@@ -60,6 +62,31 @@ func (in *clusterInputs) params() map[string]any {
 		p["ignition_endpoint"] = map[string]any{"url": e.URL, "ca_certificate": in.endpointCA}
 	}
 	return p
+}
+
+// hyperthreading is the service's word for the roles that it is switched on for. Once
+// one pool is named, those that are not have it switched off. A pool that says nothing
+// of it has it: the API server fills that in.
+func hyperthreading(s *objects.InstallSpec) string {
+	worker := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" })
+	if s.ControlPlane == nil && s.Arbiter == nil && worker < 0 {
+		return "all"
+	}
+	var on []string
+	add := func(pool *hive.MachinePool, word string) {
+		if pool != nil && pool.Hyperthreading != "Disabled" {
+			on = append(on, word)
+		}
+	}
+	add(s.ControlPlane, "masters")
+	add(s.Arbiter, "arbiters")
+	if worker >= 0 {
+		add(&s.Compute[worker], "workers")
+	}
+	if len(on) == 0 {
+		return "none"
+	}
+	return strings.Join(on, ",")
 }
 
 func (in *clusterInputs) addNetworks(p map[string]any) {

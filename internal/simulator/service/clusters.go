@@ -189,7 +189,7 @@ func measureFinalizing(c *model.Cluster) {
 
 func (a *clusterAPI) registerCluster(c *wire.Call) (wire.Reply, error) {
 	p := wire.TypedBody[request.ClusterCreateParams](c)
-	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
+	if err := p.Check(); err != nil {
 		return wire.Reply{}, err
 	}
 	cl := a.newCluster(c.Owner())
@@ -224,7 +224,7 @@ func (a *clusterAPI) newCluster(owner string) *model.Cluster {
 
 func (a *clusterAPI) updateCluster(c *wire.Call, cl *model.Cluster) (wire.Reply, error) {
 	p := wire.TypedBody[request.V2ClusterUpdateParams](c)
-	if err := request.CheckChoices(p.NetworkType, p.Hyperthreading, p.DiskEncryption); err != nil {
+	if err := p.Check(); err != nil {
 		return wire.Reply{}, err
 	}
 	if !clusterUpdatable(cl) {

@@ -138,7 +138,7 @@ func (m *monitor) judgeCluster(c *model.Cluster) {
 // want of workers. The service does so when hosts come and go, at an install and at each
 // look of its monitor, not when a host gets another role.
 func forceSchedulable(c *model.Cluster) {
-	c.SchedulableMastersForced = new(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
+	c.ForceWorkloads(c.ControlPlaneCount != 0 && validate.WorkersAsked(c) < 2)
 }
 
 // moveIdle decides the state of a cluster before its installation.

@@ -15,7 +15,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/convert"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 	"github.com/oaictl/oaictl/test/sample"
 )
@@ -102,9 +102,9 @@ func TestFormatsKeepSecrets(t *testing.T) {
 // lostBy is what a format has no place for.
 func lostBy(format string) map[string]string {
 	if format == "clusterinstance" {
-		return losses.Reasons("writers", format)
+		return fields.Lost("writers", format)
 	}
-	return losses.Reasons("writers", "agent-based", format)
+	return fields.Lost("writers", "agent-based", format)
 }
 
 // carried are the fields that each format has a place for.

@@ -235,7 +235,7 @@ func (k *checker) extras() {
 	s := k.cluster.Spec
 	k.proxy("spec.proxy", s.Proxy)
 	k.encryption(s.DiskEncryption)
-	k.roles("spec.hyperthreading", s.Hyperthreading)
+	k.roleSets()
 	k.operators()
 	k.kernelArgs("spec.discovery.kernelArgs", s.Discovery.KernelArgs)
 	k.Ignored("spec.ignoreValidations.cluster", s.IgnoreValidations.Cluster,
@@ -279,7 +279,6 @@ func (k *checker) encryption(e *DiskEncryption) {
 	}
 	const field = "spec.diskEncryption"
 	k.Required(field+".mode", string(e.Mode), "write tpm, or tang")
-	k.roles(field+".enableOn", e.On)
 	switch {
 	case e.Mode == Tang && len(e.Tang) == 0:
 		k.Report(field+".tang", "is missing", "list the Tang servers")
@@ -293,6 +292,15 @@ func (k *checker) encryption(e *DiskEncryption) {
 		k.Required(at+".thumbprint", server.Thumbprint, "write the thumbprint as tang-show-keys prints it")
 		k.Valid(at+".thumbprint", server.Thumbprint, thumbprint.MatchString, "%q is not a thumbprint", "write it as tang-show-keys prints it")
 	}
+}
+
+func (k *checker) roleSets() {
+	walk(reflect.ValueOf(k.cluster).Elem(), "", func(v reflect.Value, field string) bool {
+		if v.Type() == reflect.TypeFor[RoleSet]() {
+			k.roles(field, v.Interface().(RoleSet))
+		}
+		return field != "spec.hosts"
+	})
 }
 
 func (k *checker) roles(field string, set RoleSet) {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -127,13 +128,7 @@ func (k *checker) imported() {
 	c := k.cluster
 	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID",
 		"write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
-	for _, field := range []string{
-		"spec.topology.controlPlane", "spec.topology.arbiters", "spec.topology.fencing", "spec.topology.required",
-		"spec.network.type", "spec.network.machine", "spec.network.cluster", "spec.network.service", "spec.network.vips",
-		"spec.network.loadBalancer", "spec.network.userManaged", "spec.network.mtu",
-		"spec.platform", "spec.diskEncryption", "spec.hyperthreading", "spec.schedulableControlPlane", "spec.fips", "spec.hold",
-		"spec.manifests", "spec.operators", "spec.bundles", "spec.ignoreValidations", "spec.overrides.installConfig",
-	} {
+	for _, field := range installFields(reflect.TypeFor[ClusterSpec](), "spec") {
 		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already",
 			"leave it out, or leave spec.import out")
 	}
@@ -141,4 +136,20 @@ func (k *checker) imported() {
 		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
 	}
 	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
+}
+
+// installFields are the fields below a type that say how a cluster is installed.
+func installFields(of reflect.Type, path string) (fields []string) {
+	for field := range of.Fields() {
+		key := fieldKey(field)
+		at := values.Join(path, key)
+		switch {
+		case key == "":
+		case field.Tag.Get("when") == "install":
+			fields = append(fields, at)
+		case field.Type.Kind() == reflect.Struct:
+			fields = append(fields, installFields(field.Type, at)...)
+		}
+	}
+	return fields
 }

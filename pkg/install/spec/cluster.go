@@ -34,6 +34,8 @@ type Metadata struct {
 	Tags []string `yaml:"tags,omitempty"`
 }
 
+// The tag when:"install" marks a field that says how a cluster is installed. A file with spec.import must not have it.
+
 // ClusterSpec is what a cluster shall be.
 type ClusterSpec struct {
 	// Which OpenShift is installed.
@@ -49,17 +51,17 @@ type ClusterSpec struct {
 	// Networks, virtual addresses and what the hosts' networks have in common.
 	Network Network `yaml:"network,omitempty"`
 	// Infrastructure that the cluster integrates with. Default is baremetal, and none for a single node.
-	Platform Platform `yaml:"platform,omitempty"`
+	Platform Platform `yaml:"platform,omitempty" when:"install"`
 	// HTTP proxy of hosts and cluster.
 	Proxy Proxy `yaml:"proxy,omitempty"`
 	// Encryption of the disks that the cluster is installed on.
-	DiskEncryption *DiskEncryption `yaml:"diskEncryption,omitempty"`
+	DiskEncryption *DiskEncryption `yaml:"diskEncryption,omitempty" when:"install"`
 	// Roles whose machines use hyperthreading: all, none, or a list of control-plane, worker and arbiter.
-	Hyperthreading RoleSet `yaml:"hyperthreading,omitempty"`
+	Hyperthreading RoleSet `yaml:"hyperthreading,omitempty" when:"install"`
 	// Whether ordinary workloads may run on control plane machines. Always so with fewer than two workers.
-	SchedulableControlPlane *bool `yaml:"schedulableControlPlane,omitempty"`
+	SchedulableControlPlane *bool `yaml:"schedulableControlPlane,omitempty" when:"install"`
 	// Whether the cluster runs in FIPS mode. Goes into the install-config.
-	FIPS *bool `yaml:"fips,omitempty"`
+	FIPS *bool `yaml:"fips,omitempty" when:"install"`
 	// How the hosts get to boot the discovery image, and which one.
 	Boot Boot `yaml:"boot,omitempty"`
 	// How hosts and cluster are brought together.
@@ -67,17 +69,17 @@ type ClusterSpec struct {
 	// Whether machines that this file does not name may be installed, and so wiped. Required where there is no hosts list.
 	AcceptUnknownHosts bool `yaml:"acceptUnknownHosts,omitempty"`
 	// Whether the installation is held: everything is made ready, and it is started only once this is false or left out.
-	Hold bool `yaml:"hold,omitempty"`
+	Hold bool `yaml:"hold,omitempty" when:"install"`
 	// The machines, one by one.
 	Hosts []Host `yaml:"hosts,omitempty"`
 	// Mirror registries and the certificates to trust.
 	Registry Registry `yaml:"registry,omitempty"`
 	// Extra manifests: files and folders (of *.yaml, *.yml, *.json), or objects with more detail.
-	Manifests []ManifestSource `yaml:"manifests,omitempty"`
+	Manifests []ManifestSource `yaml:"manifests,omitempty" when:"install"`
 	// Operators to install with the cluster.
-	Operators []Operator `yaml:"operators,omitempty"`
+	Operators []Operator `yaml:"operators,omitempty" when:"install"`
 	// Bundles of operators to install with the cluster, such as virtualization or openshift-ai.
-	Bundles []Bundle `yaml:"bundles,omitempty"`
+	Bundles []Bundle `yaml:"bundles,omitempty" when:"install"`
 	// Additions to the discovery image.
 	Discovery Discovery `yaml:"discovery,omitempty"`
 	// Where joining machines fetch their Ignition from, if not from the cluster's own machine config server.
@@ -87,7 +89,7 @@ type ClusterSpec struct {
 	// What only a hub knows. Refused with a REST service.
 	Hub Hub `yaml:"hub,omitempty"`
 	// Validations of the service that shall not hold up the installation.
-	IgnoreValidations IgnoreValidations `yaml:"ignoreValidations,omitempty"`
+	IgnoreValidations IgnoreValidations `yaml:"ignoreValidations,omitempty" when:"install"`
 	// Fields passed on as they are, for what this format has no word for. They win over everything else.
 	Overrides Overrides `yaml:"overrides,omitempty"`
 }
@@ -107,15 +109,15 @@ type OpenShift struct {
 // Topology says how many machines of which role a cluster has.
 type Topology struct {
 	// Control plane machines: 1 (single node), 2 (with an arbiter or fencing), 3, 4 or 5.
-	ControlPlane *int `yaml:"controlPlane,omitempty"`
+	ControlPlane *int `yaml:"controlPlane,omitempty" when:"install"`
 	// Worker machines. A single node has none when it is installed: with required.workers 0 they are added afterwards.
 	Workers *int `yaml:"workers,omitempty"`
 	// Arbiter machines: a small third vote beside two control plane machines.
-	Arbiters *int `yaml:"arbiters,omitempty"`
+	Arbiters *int `yaml:"arbiters,omitempty" when:"install"`
 	// Two control plane machines that power each other off through their BMCs, without an arbiter.
-	Fencing bool `yaml:"fencing,omitempty"`
+	Fencing bool `yaml:"fencing,omitempty" when:"install"`
 	// How many workers have to be there for the installation to count as complete.
-	Required Required `yaml:"required,omitempty"`
+	Required Required `yaml:"required,omitempty" when:"install"`
 }
 
 // Required tells required workers from optional ones.
@@ -271,7 +273,7 @@ type IgnoreValidations struct {
 // Overrides are passed on as they are.
 type Overrides struct {
 	// Fields of install-config.yaml, merged deeply over the generated one; lists are replaced.
-	InstallConfig map[string]any `yaml:"installConfig,omitempty"`
+	InstallConfig map[string]any `yaml:"installConfig,omitempty" when:"install"`
 	// Fields of the service's InfraEnv request, in the service's own words.
 	InfraEnv map[string]any `yaml:"infraEnv,omitempty"`
 	// Fields of the service's host request, in the service's own words, for every host.

@@ -174,21 +174,21 @@ type HostIgnitionEndpoint struct {
 // Network is the cluster's networks and what its hosts' networks share.
 type Network struct {
 	// Cluster network plug-in. Default is OVNKubernetes.
-	Type NetworkType `yaml:"type,omitempty"`
+	Type NetworkType `yaml:"type,omitempty" when:"install"`
 	// Networks that the machines stand in, as CIDRs: one, or one IPv4 and one IPv6 for dual stack. The first decides the primary family.
-	Machine []string `yaml:"machine,omitempty"`
+	Machine []string `yaml:"machine,omitempty" when:"install"`
 	// Networks that pods get their addresses from.
-	Cluster []ClusterNetwork `yaml:"cluster,omitempty"`
+	Cluster []ClusterNetwork `yaml:"cluster,omitempty" when:"install"`
 	// Networks that services get their addresses from, as CIDRs.
-	Service []string `yaml:"service,omitempty"`
+	Service []string `yaml:"service,omitempty" when:"install"`
 	// Virtual addresses of the API and of ingress.
-	VIPs VIPs `yaml:"vips,omitempty"`
+	VIPs VIPs `yaml:"vips,omitempty" when:"install"`
 	// Who balances the load over the machines.
-	LoadBalancer LoadBalancer `yaml:"loadBalancer,omitempty"`
+	LoadBalancer LoadBalancer `yaml:"loadBalancer,omitempty" when:"install"`
 	// Whether DNS, addresses and load balancing are provided outside of the cluster. Implied by platform none.
-	UserManaged *bool `yaml:"userManaged,omitempty"`
+	UserManaged *bool `yaml:"userManaged,omitempty" when:"install"`
 	// MTU of the pod network, with OVN-Kubernetes. Goes into a manifest for the cluster network operator, cluster-network-03-config.yml.
-	MTU int `yaml:"mtu,omitempty"`
+	MTU int `yaml:"mtu,omitempty" when:"install"`
 	// What hosts' networks have in common.
 	Defaults NetworkDefaults `yaml:"defaults,omitempty"`
 	// The only NTP servers to use, instead of those that DHCP names. For additional ones use defaults.ntp.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -186,31 +185,6 @@ func (s *InstallSpec) Manifests() []string {
 		names = append(names, s.ManifestsConfigMapRef.Name)
 	}
 	return names
-}
-
-// Hyperthreading is the service's word for the roles that it is switched on for. Once
-// one pool is named, those that are not have it switched off. A pool that says nothing
-// of it has it: the API server fills that in.
-func (s *InstallSpec) Hyperthreading() string {
-	worker := slices.IndexFunc(s.Compute, func(p hive.MachinePool) bool { return p.Name == "worker" })
-	if s.ControlPlane == nil && s.Arbiter == nil && worker < 0 {
-		return "all"
-	}
-	var on []string
-	add := func(pool *hive.MachinePool, word string) {
-		if pool != nil && pool.Hyperthreading != "Disabled" {
-			on = append(on, word)
-		}
-	}
-	add(s.ControlPlane, "masters")
-	add(s.Arbiter, "arbiters")
-	if worker >= 0 {
-		add(&s.Compute[worker], "workers")
-	}
-	if len(on) == 0 {
-		return "none"
-	}
-	return strings.Join(on, ",")
 }
 
 // Counts are numbers of hosts by role.

@@ -176,9 +176,8 @@ func addSystemManifests(c *model.Cluster, roles []string) {
 			add(fmt.Sprintf("99-openshift-%s-%s-encryption.yaml", role, mode), machineConfig(role, role+"-"+mode))
 		}
 	}
-	if model.Value(c.SchedulableMasters) || model.Value(c.SchedulableMastersForced) {
-		add("cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable",
-			"- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n")
+	for name, content := range c.Patches() {
+		add(name, content)
 	}
 	if c.IsSingle() {
 		add("dnsmasq-bootstrap-in-place.yaml", machineConfig(model.RoleMaster, "50-master-dnsmasq-configuration"))

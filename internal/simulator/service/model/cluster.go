@@ -75,6 +75,19 @@ func (c *Cluster) UserBalanced() bool {
 	return c.LoadBalancer != nil && c.LoadBalancer.Type == "user-managed"
 }
 
+// Patches are the manifests that change those of the installer by the cluster's settings, by name.
+func (c *Cluster) Patches() map[string]string {
+	patches := map[string]string{}
+	if Value(c.SchedulableMasters) || Value(c.SchedulableMastersForced) {
+		patches["cluster-scheduler-02-config.yml.patch_ai_set_masters_schedulable"] =
+			"- op: replace\n  path: /spec/mastersSchedulable\n  value: true\n"
+	}
+	return patches
+}
+
+// ForceWorkloads notes whether ordinary workloads have to run on control plane machines, even if the user does not ask for it.
+func (c *Cluster) ForceWorkloads(forced bool) { c.SchedulableMastersForced = &forced }
+
 // OnOracleCloud reports whether the platform is Oracle's.
 func (c *Cluster) OnOracleCloud() bool {
 	return c.Platform != nil && c.Platform.External != nil && Value(c.Platform.External.PlatformName) == "oci"

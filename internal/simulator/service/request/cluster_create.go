@@ -2,8 +2,6 @@ package request
 
 import (
 	"cmp"
-	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -17,44 +15,21 @@ import (
 
 // ClusterCreateParams is what POST clusters takes: the known parameters and the newer ones.
 type ClusterCreateParams struct {
-	models.ClusterCreateParams
-	// These have more values than the generated models know, and stand in for the models' own.
-	NetworkType     *string                `json:"network_type,omitempty"`
-	Hyperthreading  *string                `json:"hyperthreading,omitempty"`
-	DiskEncryption  *models.DiskEncryption `json:"disk_encryption,omitempty"`
-	NtpSources      *string                `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice         `json:"operator_bundles"`
+	KnownCreateParams
+	Settings
 }
+
+// KnownCreateParams have a level of embedding more than the settings, which therefore are read instead of theirs.
+type KnownCreateParams struct{ models.ClusterCreateParams }
 
 type bundleChoice struct {
 	ID        string   `json:"id"`
 	Operators []string `json:"operators,omitempty"`
 }
 
-// CheckChoices makes the framework's checks that the generated models do not make.
-func CheckChoices(network, hyperthreading *string, d *models.DiskEncryption) error {
-	check := func(name string, value *string, allowed ...string) error {
-		if value == nil {
-			return nil
-		}
-		return wire.BodyEnum(name, *value, allowed...)
-	}
-	roles := []string{
-		"none", "all", "masters", "arbiters", "workers", "masters,arbiters", "masters,workers", "arbiters,workers",
-		"masters,arbiters,workers",
-	}
-	if d == nil {
-		d = &models.DiskEncryption{}
-	}
-	return cmp.Or(
-		check("network_type", network, "OpenShiftSDN", "OVNKubernetes", "Calico", "Cilium", "CiscoACI", "None"),
-		check("hyperthreading", hyperthreading, roles...),
-		check("disk_encryption.enable_on", d.EnableOn, roles...),
-		check("disk_encryption.mode", d.Mode, "tpmv2", "tang"))
-}
-
 // FillCluster checks the parameters in the service's order and writes them into the cluster.
 func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
+	setDefaults(c)
 	for _, part := range []func(*model.Cluster, *ClusterCreateParams) error{
 		fillVersion, fillTopology, fillPlatform, fillIdentity, fillNetworks, fillProxy, fillOptions,
 	} {
@@ -72,7 +47,7 @@ func FillCluster(c *model.Cluster, p *ClusterCreateParams) error {
 	if err := CheckFeatures(c, p.CPUArchitecture); err != nil {
 		return err
 	}
-	recordFirstUses(c)
+	recordFirstUses(c, &p.Settings)
 	return nil
 }
 
@@ -149,19 +124,17 @@ func fillIdentity(c *model.Cluster, p *ClusterCreateParams) error {
 		secret = wire.BadRequest("pull secret for new cluster is invalid: %s", secret)
 	}
 	if err := cmp.Or(
-		checkName(*p.Name, c.PlatformType()), secret, checkSSHKeys(p.SSHPublicKey), checkAnyDomain(p.BaseDNSDomain),
-		checkTags(model.Value(p.Tags)),
+		checkName(*p.Name, c.PlatformType()), secret, p.takeSSHKeys(c), checkAnyDomain(p.BaseDNSDomain), p.takeTags(c),
 	); err != nil {
 		return err
 	}
-	c.Name, c.BaseDNSDomain, c.SSHPublicKey, c.Tags = *p.Name, p.BaseDNSDomain, p.SSHPublicKey, model.Value(p.Tags)
+	c.Name, c.BaseDNSDomain = *p.Name, p.BaseDNSDomain
 	c.PullSecret, c.PullSecretSet = *p.PullSecret, true
 	return nil
 }
 
 func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
-	c.NetworkType = cmp.Or(model.Value(p.NetworkType), "OVNKubernetes")
-	if err := checkNetworkType(c.NetworkType, c.OpenshiftVersion); err != nil {
+	if err := p.takeNetworkType(c); err != nil {
 		return err
 	}
 	c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
@@ -175,8 +148,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 		c.ServiceNetworks = []model.MachineNetwork{{CIDR: *cmp.Or(p.ServiceNetworkCidr, new("172.30.0.0/16")), ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	c.VipDHCPAllocation = new(model.Value(p.VipDhcpAllocation))
-	chooseLoadBalancer(c, p.LoadBalancer)
+	p.takeBalancing(c)
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {
 		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
@@ -193,59 +165,14 @@ func fillProxy(c *model.Cluster, p *ClusterCreateParams) error {
 		return err
 	}
 	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy)
-	besides, only := model.Value(p.AdditionalNtpSource), model.Value(p.NtpSources)
-	if err := checkNtpSources(besides); err != nil {
-		return err
-	}
-	if besides != "" && only != "" {
-		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
-	}
-	if err := checkNtpSources(only); err != nil {
-		return err
-	}
-	c.AdditionalNtpSource, c.NtpSources = besides, only
-	return nil
+	return cmp.Or(p.checkFirstClocks(), p.takeClocks(c))
 }
 
 func fillOptions(c *model.Cluster, p *ClusterCreateParams) error {
-	c.Hyperthreading = cmp.Or(model.Value(p.Hyperthreading), "all")
-	c.SchedulableMasters = new(model.Value(p.SchedulableMasters))
-	c.SchedulableMastersForced = new(true)
 	c.OrgSoftTimeoutsEnabled = true
 	c.IgnitionEndpoint = &model.IgnitionEndpoint{}
 	chooseIgnitionEndpoint(c, p.IgnitionEndpoint)
-	var err error
-	c.DiskEncryption, err = encryptionFrom(p.DiskEncryption)
-	return err
-}
-
-func encryptionFrom(p *models.DiskEncryption) (*model.DiskEncryption, error) {
-	if p == nil {
-		p = &models.DiskEncryption{}
-	}
-	d := &model.DiskEncryption{EnableOn: *cmp.Or(p.EnableOn, new("none")), Mode: *cmp.Or(p.Mode, new("tpmv2")), TangServers: p.TangServers}
-	switch {
-	case d.Mode != "tang":
-		return d, nil
-	case d.TangServers == "":
-		return nil, wire.BadRequest("Setting Tang mode but tang_servers isn't set")
-	}
-	var list []struct {
-		URL        string `json:"url"`
-		Thumbprint string `json:"thumbprint"`
-	}
-	if err := json.Unmarshal([]byte(d.TangServers), &list); err != nil {
-		return nil, wire.BadRequest("%s", err)
-	}
-	for _, server := range list {
-		if _, err := url.ParseRequestURI(server.URL); err != nil {
-			return nil, wire.BadRequest("Tang URL isn't valid: %s", err)
-		}
-		if server.Thumbprint == "" {
-			return nil, wire.BadRequest("Tang thumbprint isn't set")
-		}
-	}
-	return d, nil
+	return p.takeOptions(c)
 }
 
 // each converts a list, which may be empty but is never missing.
@@ -339,12 +266,6 @@ func platformFrom(p *models.Platform) (*models.Platform, error) {
 		return nil, wire.BadRequest("External setting must be set when using platform type external")
 	}
 	return &models.Platform{Type: p.Type, External: &external}, nil
-}
-
-func chooseLoadBalancer(c *model.Cluster, asked *models.LoadBalancer) {
-	if asked != nil && asked.Type != "" {
-		c.LoadBalancer = asked
-	}
 }
 
 func chooseIgnitionEndpoint(c *model.Cluster, asked *models.IgnitionEndpoint) {

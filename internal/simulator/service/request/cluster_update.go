@@ -11,14 +11,12 @@ import (
 
 // V2ClusterUpdateParams is what PATCH cluster takes: the known parameters and the newer ones.
 type V2ClusterUpdateParams struct {
-	models.V2ClusterUpdateParams
-	// These have more values than the generated models know, and stand in for the models' own.
-	NetworkType     *string                `json:"network_type,omitempty"`
-	Hyperthreading  *string                `json:"hyperthreading,omitempty"`
-	DiskEncryption  *models.DiskEncryption `json:"disk_encryption,omitempty"`
-	NtpSources      *string                `json:"ntp_sources,omitempty"`
-	OperatorBundles []bundleChoice         `json:"operator_bundles"`
+	KnownUpdateParams
+	Settings
 }
+
+// KnownUpdateParams are the like for a change.
+type KnownUpdateParams struct{ models.V2ClusterUpdateParams }
 
 type clusterChange struct {
 	c *model.Cluster
@@ -43,18 +41,6 @@ func ChangeCluster(c *model.Cluster, p *V2ClusterUpdateParams, byOperator bool) 
 	return u.proxied, nil
 }
 
-// take writes what a request asks for, if it asks for it and a check passes.
-func take(into, asked *string, check func(string) error) error {
-	if asked == nil {
-		return nil
-	}
-	if err := check(*asked); err != nil {
-		return err
-	}
-	*into = *asked
-	return nil
-}
-
 func (u *clusterChange) identity() error {
 	c, p := u.c, u.p
 	secret := func(text string) error {
@@ -68,8 +54,7 @@ func (u *clusterChange) identity() error {
 		take(&c.PullSecret, p.PullSecret, secret),
 		take(&c.Name, p.Name, func(name string) error { return checkName(name, c.PlatformType()) }),
 		take(&c.BaseDNSDomain, p.BaseDNSDomain, checkAnyDomain),
-		take(&c.SSHPublicKey, p.SSHPublicKey, checkSSHKeys),
-		take(&c.Tags, p.Tags, checkTags),
+		p.takeSSHKeys(c), p.takeTags(c),
 	); err != nil {
 		return err
 	}
@@ -123,11 +108,8 @@ func (u *clusterChange) platform() error {
 
 func (u *clusterChange) networks() error {
 	c, p := u.c, u.p
-	if p.NetworkType != nil {
-		if err := checkNetworkType(*p.NetworkType, c.OpenshiftVersion); err != nil {
-			return err
-		}
-		c.NetworkType = *p.NetworkType
+	if err := p.takeNetworkType(c); err != nil {
+		return err
 	}
 	if p.ClusterNetworks != nil {
 		c.ClusterNetworks = clusterNetworksFrom(p.ClusterNetworks, c.ID)
@@ -135,10 +117,7 @@ func (u *clusterChange) networks() error {
 	if p.ServiceNetworks != nil {
 		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
-	chooseLoadBalancer(c, p.LoadBalancer)
-	if p.VipDhcpAllocation != nil {
-		c.VipDHCPAllocation = p.VipDhcpAllocation
-	}
+	p.takeBalancing(c)
 	return nil
 }
 
@@ -250,28 +229,11 @@ func (u *clusterChange) proxy() error {
 	return nil
 }
 
-func (u *clusterChange) clocks() error {
-	c, p := u.c, u.p
-	besides, only := cmp.Or(p.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(p.NtpSources, &c.NtpSources)
-	if *besides != "" && *only != "" {
-		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")
-	}
-	return cmp.Or(take(&c.AdditionalNtpSource, p.AdditionalNtpSource, checkNtpSources), take(&c.NtpSources, p.NtpSources, checkNtpSources))
-}
+func (u *clusterChange) clocks() error { return u.p.takeClocks(u.c) }
 
 func (u *clusterChange) options() error {
-	c, p := u.c, u.p
-	c.Hyperthreading = *cmp.Or(p.Hyperthreading, &c.Hyperthreading)
-	c.SchedulableMasters = cmp.Or(p.SchedulableMasters, c.SchedulableMasters)
-	chooseIgnitionEndpoint(c, p.IgnitionEndpoint)
-	if p.DiskEncryption == nil {
-		return nil
-	}
-	d, err := encryptionFrom(p.DiskEncryption)
-	if err == nil {
-		c.DiskEncryption = d
-	}
-	return err
+	chooseIgnitionEndpoint(u.c, u.p.IgnitionEndpoint)
+	return u.p.takeOptions(u.c)
 }
 
 func (u *clusterChange) operators() error {

@@ -11,54 +11,32 @@ import (
 )
 
 // recordFirstUses notes a new cluster's uses. The service looks at the http proxy for the https one.
-func recordFirstUses(c *model.Cluster) {
+func recordFirstUses(c *model.Cluster, s *Settings) {
 	c.RecordUse(c.IsSingle(), "SNO", nil)
 	useProxy(c, c.HTTPProxy, c.HTTPProxy, c.NoProxy)
-	useTags(c)
-	useSettings(c)
+	s.recordUses(c)
+	useNetworks(c)
+	useOperators(c)
 }
 
 // RecordChangedUses notes the uses after a change. Of the proxy only the change itself counts.
 func RecordChangedUses(c *model.Cluster, p *V2ClusterUpdateParams) {
 	useProxy(c, model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy))
-	if p.Tags != nil {
-		useTags(c)
-	}
-	if p.SchedulableMasters != nil {
-		c.RecordUse(*p.SchedulableMasters, "Schedulable masters", nil)
-	}
-	useSettings(c)
+	p.recordUses(c)
+	p.recordChange(c)
+	useNetworks(c)
+	useOperators(c)
 	useVirtualMachines(c)
 	UseArchitecture(c, c.CPUArchitecture)
 }
 
-func useTags(c *model.Cluster) { c.RecordUse(c.Tags != "", "Cluster Tags", nil) }
-
-func useSettings(c *model.Cluster) {
-	c.RecordUse(c.AllocatesVips(), "VIP auto alloc.", nil)
-	c.RecordUse(
-		c.AdditionalNtpSource != "", "Additional NTP Source",
-		map[string]any{"source_count": len(strings.Split(c.AdditionalNtpSource, ","))},
-	)
-	c.RecordUse(
-		c.Hyperthreading != "none" && c.Hyperthreading != "", "Hyperthreading",
-		map[string]any{"hyperthreading_enabled": c.Hyperthreading},
-	)
-	for kind, name := range map[string]string{
-		"OVNKubernetes": "OVN", "OpenShiftSDN": "SDN", "CiscoACI": "CiscoACI", "Cilium": "Cilium", "Calico": "Calico", "None": "None",
-	} {
-		c.RecordUse(c.NetworkType == kind, name+" network type", nil)
-	}
+func useNetworks(c *model.Cluster) {
 	c.RecordUse(validate.DualStack(c), "Dual-stack", nil)
 	c.RecordUse(len(c.APIVips) > 1, "Dual-stack VIPs", nil)
 	c.RecordUse(c.UserManaged() && c.ControlPlaneCount >= 3, "User Managed Networking With Multi Node", nil)
-	if e := c.DiskEncryption; e != nil && e.EnableOn != "none" && e.EnableOn != "" {
-		c.RecordUse(true, "Disk encryption", map[string]any{"enable_on": e.EnableOn, "mode": e.Mode, "tang_servers": e.TangServers})
-	}
 	chosen := !model.OneOf(c.PlatformType(), "", model.PlatformBaremetal, "none")
 	c.RecordUse(chosen, "Platform selection", map[string]any{"platform_type": c.PlatformType()})
 	c.RecordUse(c.PlatformType() == "nutanix", "Nutanix integration", map[string]any{"platform_type": c.PlatformType()})
-	useOperators(c)
 }
 
 func useProxy(c *model.Cluster, plain, secure, none string) {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	oaerrors "github.com/go-openapi/errors"
 	"github.com/go-openapi/strfmt"
@@ -62,7 +63,7 @@ func decode(body []byte, param string, v any) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			err = errors.New("unexpected EOF")
 		case errors.As(err, &mistyped):
-			mistyped.Field = strings.TrimPrefix(mistyped.Field, mistyped.Struct+".")
+			mistyped.Field = withoutTypes(mistyped.Field)
 		}
 		return Malformed("parsing %s body from \"\" failed, because %s", param, err)
 	}
@@ -164,6 +165,13 @@ func OneOfQuery(name, value string, allowed []string) error {
 		return Malformed("%s in query should be one of %s", name, allowed)
 	}
 	return nil
+}
+
+// withoutTypes is the path of a field without the embedded types in it, which the service does not have. Only their names
+// begin with a capital letter.
+func withoutTypes(path string) string {
+	isType := func(name string) bool { return name != "" && unicode.IsUpper(rune(name[0])) }
+	return strings.Join(slices.DeleteFunc(strings.Split(path, "."), isType), ".")
 }
 
 // Body is a JSON body by the name in the API's description. The handler gets it by taken.

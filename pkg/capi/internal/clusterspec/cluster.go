@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/capi/internal/fieldmap"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -41,7 +42,6 @@ func (s *Source) cluster(ctx context.Context, c *Cluster, p participants) (*spec
 	to.Topology.ControlPlane, to.Topology.Workers, to.Topology.Arbiters = &p.controlPlane, &p.workers, &p.arbiters
 	to.Hold = p.hold
 	to.SSHKeys = sshKeys(config.SSHAuthorizedKey)
-	to.Hyperthreading = rolesOf(config.Hyperthreading)
 	network(to, c)
 	platform(to, config)
 	var err error
@@ -119,25 +119,6 @@ func sshKeys(text string) []spec.PublicSource {
 	return keys
 }
 
-// rolesOf are roles in the words of cluster.yaml.
-func rolesOf(set controlplanev1.RoleSet) spec.RoleSet {
-	var roles spec.RoleSet
-	for word := range strings.SplitSeq(string(set), ",") {
-		switch word {
-		case "":
-		case "masters":
-			roles = append(roles, string(spec.ControlPlane))
-		case "workers":
-			roles = append(roles, string(spec.Worker))
-		case "arbiters":
-			roles = append(roles, string(spec.Arbiter))
-		default: // all, none
-			roles = append(roles, word)
-		}
-	}
-	return roles
-}
-
 // defaultHostPrefix is the part of an IPv4 pod network that each node gets.
 const defaultHostPrefix = 23
 
@@ -194,7 +175,7 @@ func encryption(d *controlplanev1.DiskEncryption) (*spec.DiskEncryption, error) 
 	if d == nil || d.EnableOn == "" || d.EnableOn == "none" {
 		return nil, nil
 	}
-	out := &spec.DiskEncryption{Mode: spec.TPM, On: rolesOf(d.EnableOn)}
+	out := &spec.DiskEncryption{Mode: spec.TPM, On: clustersettings.RolesOf(string(d.EnableOn))}
 	if d.Mode == "tang" {
 		out.Mode = spec.EncryptionMode("tang")
 	}

@@ -24,6 +24,7 @@ func TestCopy(t *testing.T) {
 	config.ClusterNetwork = []controlplanev1.ClusterNetworkEntry{{CIDR: "10.128.0.0/14", HostPrefix: 23}}
 	config.ServiceNetwork = []string{"172.30.0.0/16"}
 	config.LoadBalancer = &controlplanev1.LoadBalancer{Type: controlplanev1.UserManagedLoadBalancer}
+	config.Hyperthreading = "masters,workers"
 	config.Platform.External = &controlplanev1.ExternalPlatformSpec{PlatformName: "oci", CloudControllerManager: "External"}
 	var want, got spec.Cluster
 	want.Metadata.Tags = []string{"lab"}
@@ -36,6 +37,7 @@ func TestCopy(t *testing.T) {
 		},
 		Platform:                spec.Platform{External: &spec.ExternalPlatform{Name: "oci", CloudControllerManager: "External"}},
 		Proxy:                   spec.Proxy{HTTP: "http://proxy:1", No: []string{"a", "b"}},
+		Hyperthreading:          spec.RoleSet{"control-plane", "worker"},
 		SchedulableControlPlane: new(true), FIPS: new(true),
 		IgnoreValidations: spec.IgnoreValidations{Cluster: []string{"ntp"}, Hosts: []string{"cpu"}},
 		Bundles:           []spec.Bundle{{ID: "virtualization", Optional: []string{"nmstate"}}},

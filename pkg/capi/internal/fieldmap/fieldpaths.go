@@ -5,10 +5,7 @@ package fieldmap
 import (
 	"regexp"
 	"strings"
-
-	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
-	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
-	"github.com/oaictl/oaictl/pkg/install/spec"
+	"sync"
 )
 
 // Teller is the object that says what a field of cluster.yaml says.
@@ -34,17 +31,15 @@ type Place struct {
 	At   string // path below the spec of that object; for ByMachines and ByNobody why
 }
 
-// all are the fields of cluster.yaml. A field includes the fields below it.
-func all() []Place {
-	return []Place{
+// all are the fields of cluster.yaml. A field includes the fields below it. A field of an object with the same value says so
+// itself, by the tag same; the others have their rows here.
+var all = sync.OnceValue(func() []Place {
+	places := []Place{
 		{"metadata.name", ByControlPlane, "config.clusterName"},
-		{"metadata.tags[]", ByControlPlane, "config.tags[]"},
 
 		{"spec.openshift.version", ByControlPlane, "distributionVersion"},
 		{"spec.openshift.arch", ByControlPlane, "config.cpuArchitecture"},
-		{"spec.openshift.releaseImage", ByControlPlane, "config.releaseImage"},
 		{"spec.openshift.imageSet", ByControlPlane, "config.imageSetRef"},
-		{"spec.baseDomain", ByControlPlane, "config.baseDomain"},
 		{"spec.pullSecret", ByControlPlane, "config.pullSecretRef"},
 		{"spec.sshKeys[]", ByControlPlane, "config.sshAuthorizedKey"},
 
@@ -56,26 +51,12 @@ func all() []Place {
 		{"spec.topology.required.within", ByControlPlane, "config.workerWait"},
 		{"spec.topology", ByControlPlane, "replicas"},
 
-		{"spec.network.type", ByControlPlane, "config.networkType"},
-		{"spec.network.machine[]", ByControlPlane, "config.machineNetwork[].cidr"},
-		{"spec.network.cluster[].cidr", ByControlPlane, "config.clusterNetwork[].cidr"},
-		{"spec.network.cluster[].hostPrefix", ByControlPlane, "config.clusterNetwork[].hostPrefix"},
 		{"spec.network.cluster", ByControlPlane, "config.clusterNetwork"},
-		{"spec.network.service[]", ByControlPlane, "config.serviceNetwork[]"},
-		{"spec.network.vips.api[]", ByControlPlane, "config.apiVIPs[]"},
-		{"spec.network.vips.ingress[]", ByControlPlane, "config.ingressVIPs[]"},
 		{"spec.network.vips", ByControlPlane, "config.apiVIPs"},
-		{"spec.network.loadBalancer", ByControlPlane, "config.loadBalancer.type"},
-		{"spec.network.userManaged", ByControlPlane, "config.userManagedNetworking"},
-		{"spec.network.mtu", ByControlPlane, "config.mtu"},
-		{"spec.network.ntp[]", ByControlPlane, "config.ntpSources[]"},
-		{"spec.network.defaults.ntp[]", ByControlPlane, "config.additionalNTPSources[]"},
 		{"spec.network.defaults.bmc", ByMachines, "the BareMetalHosts that the infrastructure provider boots"},
 		{"spec.network.defaults", ByMachines, "the NMStateConfigs that nmStateConfigLabelSelector of each config selects"},
 
 		{"spec.platform.type", ByControlPlane, "config.platform.type"},
-		{"spec.platform.external.name", ByControlPlane, "config.platform.external.platformName"},
-		{"spec.platform.external.cloudControllerManager", ByControlPlane, "config.platform.external.cloudControllerManager"},
 		{"spec.platform.external", ByControlPlane, "config.platform.external"},
 		{"spec.proxy.http", ByControlPlane, "config.proxy.httpProxy"},
 		{"spec.proxy.https", ByControlPlane, "config.proxy.httpsProxy"},
@@ -83,9 +64,6 @@ func all() []Place {
 		{"spec.diskEncryption.mode", ByControlPlane, "config.diskEncryption.mode"},
 		{"spec.diskEncryption.enableOn[]", ByControlPlane, "config.diskEncryption.enableOn"},
 		{"spec.diskEncryption.tang[]", ByControlPlane, "config.diskEncryption.tangServers"},
-		{"spec.hyperthreading[]", ByControlPlane, "config.hyperthreading"},
-		{"spec.schedulableControlPlane", ByControlPlane, "config.mastersSchedulable"},
-		{"spec.fips", ByControlPlane, "config.fips"},
 		{"spec.hold", ByControlPlane, "config.holdInstallation"},
 
 		{"spec.boot.method", ByMachines, "the kind of the Machine's infrastructure object, and the image that it names"},
@@ -101,8 +79,6 @@ func all() []Place {
 		{"spec.manifests[]", ByControlPlane, "config.manifestsConfigMapRefs[].name"},
 		{"spec.operators[].name", ByControlPlane, "config.operators[].name"},
 		{"spec.operators[].properties", ByControlPlane, "config.operators[].properties"},
-		{"spec.bundles[].id", ByControlPlane, "config.bundles[].name"},
-		{"spec.bundles[].optional[]", ByControlPlane, "config.bundles[].optional[]"},
 
 		{"spec.discovery.kernelArgs[]", ByConfig, "discoveryKernelArguments[]"},
 		{"spec.discovery.ignition", ByConfig, "discoveryIgnitionOverride"},
@@ -116,8 +92,6 @@ func all() []Place {
 		{"spec.hub.classifications", ByNobody, "who looks after the pool makes AgentClassifications, which concern every Agent of a namespace"},
 		{"spec.hub.ironic", ByNobody, "the infrastructure provider boots the machines"},
 		{"spec.hub.ipxe", ByNobody, "the infrastructure provider boots the machines"},
-		{"spec.ignoreValidations.cluster[]", ByControlPlane, "config.ignoreValidations.cluster[]"},
-		{"spec.ignoreValidations.hosts[]", ByControlPlane, "config.ignoreValidations.hosts[]"},
 		{"spec.overrides.installConfig", ByControlPlane, "config.installConfigOverrides"},
 		{"spec.overrides.infraEnv", ByNobody, "only fields with a schema are sent on behalf of an object"},
 		{"spec.overrides.host", ByNobody, "only fields with a schema are sent on behalf of an object"},
@@ -128,14 +102,9 @@ func all() []Place {
 		{"spec.hosts[].hostname", ByConfig, "hostname"},
 		{"spec.hosts[].arch", ByConfig, "cpuArchitecture"},
 		{"spec.hosts[].bmc", ByMachines, "the Machine's BareMetalHost"},
-		{"spec.hosts[].disk.hints", ByConfig, "rootDeviceHints"},
-		{"spec.hosts[].disk.keep[]", ByConfig, "keepDisks[]"},
 		{"spec.hosts[].net", ByMachines, "the NMStateConfigs that nmStateConfigLabelSelector of the config selects"},
 		{"spec.hosts[].labels", ByConfig, "nodeLabels"},
-		{"spec.hosts[].taints[]", ByConfig, "taints[]"},
-		{"spec.hosts[].addresses[]", ByConfig, "allowedAddresses[]"},
 		{"spec.hosts[].providerID", ByConfig, "nodeRegistration.providerID"},
-		{"spec.hosts[].machineConfigPool", ByConfig, "machineConfigPool"},
 		{"spec.hosts[].installerArgs[]", ByConfig, "installerArgs[]"},
 		{"spec.hosts[].ignition", ByConfig, "ignitionOverride"},
 		{"spec.hosts[].fencing", ByControlPlane, "config.fencing"},
@@ -154,40 +123,11 @@ func all() []Place {
 		{"spec.hosts[].ignitionEndpoint.token", ByConfig, "ignitionEndpoint.tokenRef"},
 		{"spec.hosts[].ignitionEndpoint.headers", ByConfig, "ignitionEndpoint.httpHeaders"},
 	}
-}
-
-// Copy says in a cluster.yaml what a control plane says of the cluster, as far as no other object adds to it.
-func Copy(c *spec.Cluster, from *controlplanev1.OpenshiftAssistedControlPlaneConfigSpec) {
-	c.Metadata.Tags = from.Tags
-	to := &c.Spec
-	to.OpenShift.ReleaseImage = from.ReleaseImage
-	to.BaseDomain = from.BaseDomain
-	to.Topology.Fencing = from.Fencing != nil
-	to.Network.Type = spec.NetworkType(from.NetworkType)
-	to.Network.Machine = machineNetworks(from.MachineNetwork)
-	to.Network.Cluster = clusterNetworks(from.ClusterNetwork)
-	to.Network.Service = from.ServiceNetwork
-	to.Network.VIPs = spec.VIPs{API: from.APIVIPs, Ingress: from.IngressVIPs}
-	to.Network.LoadBalancer = loadBalancer(from.LoadBalancer)
-	to.Network.UserManaged = from.UserManagedNetworking
-	to.Network.MTU = int(from.MTU)
-	to.Network.NTP = from.NTPSources
-	to.Network.Defaults.NTP = from.AdditionalNTPSources
-	to.Platform.External = externalPlatform(from.Platform.External)
-	to.Proxy = Proxy(from.Proxy)
-	to.SchedulableControlPlane = from.MastersSchedulable
-	to.FIPS = from.FIPS
-	to.Bundles = bundles(from.Bundles)
-	to.IgnoreValidations = spec.IgnoreValidations{Cluster: from.IgnoreValidations.Cluster, Hosts: from.IgnoreValidations.Hosts}
-}
-
-// CopyHost says of a host in cluster.yaml what a config says of the machine, as far as no other object adds to it.
-func CopyHost(to *spec.Host, from *bootstrapv1.OpenshiftAssistedConfigSpec) {
-	to.Disk = spec.Disk{Hints: diskHints(from.RootDeviceHints), Keep: from.KeepDisks}
-	to.Taints = taints(from.Taints)
-	to.Addresses = from.AllowedAddresses
-	to.MachineConfigPool = from.MachineConfigPool
-}
+	for _, f := range sameFields() {
+		places = append(places, f.place())
+	}
+	return places
+})
 
 var indices = regexp.MustCompile(`\[\d*\]`)
 

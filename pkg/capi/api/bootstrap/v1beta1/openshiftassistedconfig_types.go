@@ -5,6 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// The tag same is the path of the field of cluster.yaml that has the same value. The providers copy it by this path.
+
 // OpenshiftAssistedConfigSpec says how a machine is discovered and installed.
 // The role of the machine is not part of it: it follows from the Machine that
 // refers to the config.
@@ -124,14 +126,14 @@ type OpenshiftAssistedConfigSpec struct {
 	// belongs to a BareMetalHost with the label infraenvs.agent-install.openshift.io the
 	// service chooses by these hints, and compares texts exactly.
 	// +optional
-	RootDeviceHints *RootDeviceHints `json:"rootDeviceHints,omitempty"`
+	RootDeviceHints *RootDeviceHints `json:"rootDeviceHints,omitempty" same:"spec.hosts[].disk.hints"`
 
 	// keepDisks are the disks whose content is kept, by device path, as
 	// /dev/disk/by-id/wwn-0x5000c500a0b1c2d3.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
-	KeepDisks []string `json:"keepDisks,omitempty"`
+	KeepDisks []string `json:"keepDisks,omitempty" same:"spec.hosts[].disk.keep"`
 
 	// nodeLabels are labels of the node.
 	// +optional
@@ -143,7 +145,7 @@ type OpenshiftAssistedConfigSpec struct {
 	// +listMapKey=key
 	// +listMapKey=effect
 	// +kubebuilder:validation:MaxItems=64
-	Taints []Taint `json:"taints,omitempty"`
+	Taints []Taint `json:"taints,omitempty" same:"spec.hosts[].taints"`
 
 	// agentLabels are labels that the Agent gets when the machine registers. They have
 	// no effect where the service is reached over REST.
@@ -153,7 +155,7 @@ type OpenshiftAssistedConfigSpec struct {
 	// machineConfigPool is the pool that the node joins. Default is that of its role.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
-	MachineConfigPool string `json:"machineConfigPool,omitempty"`
+	MachineConfigPool string `json:"machineConfigPool,omitempty" same:"spec.hosts[].machineConfigPool"`
 
 	// installerArgs are further arguments for coreos-installer.
 	// +optional
@@ -184,7 +186,7 @@ type OpenshiftAssistedConfigSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
-	AllowedAddresses []string `json:"allowedAddresses,omitempty"`
+	AllowedAddresses []string `json:"allowedAddresses,omitempty" same:"spec.hosts[].addresses"`
 }
 
 // Proxy is an HTTP proxy.

@@ -7,6 +7,8 @@ import (
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 )
 
+// The tag same is the path of the field of cluster.yaml that has the same value. The providers copy it by this path.
+
 // OpenshiftAssistedControlPlaneConfigSpec says what a cluster is. Most of it counts until
 // the installation starts; what may be changed later is said with the field.
 type OpenshiftAssistedControlPlaneConfigSpec struct {
@@ -21,7 +23,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 	// be changed once the service knows the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	BaseDomain string `json:"baseDomain,omitempty"`
+	BaseDomain string `json:"baseDomain,omitempty" same:"spec.baseDomain"`
 
 	// pullSecretRef names a Secret of type kubernetes.io/dockerconfigjson in the same
 	// namespace, with the credentials of the image registries. Default is an empty one, which
@@ -39,7 +41,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 	// distributionVersion, whose digest is looked up.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
-	ReleaseImage string `json:"releaseImage,omitempty"`
+	ReleaseImage string `json:"releaseImage,omitempty" same:"spec.openshift.releaseImage"`
 
 	// imageSetRef names the ClusterImageSet of a hub to install. Default is one that is made
 	// for the release image.
@@ -69,16 +71,16 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 
 	// hyperthreading says on which machines hyperthreading is used. Default is all.
 	// +optional
-	Hyperthreading RoleSet `json:"hyperthreading,omitempty"`
+	Hyperthreading RoleSet `json:"hyperthreading,omitempty" same:"spec.hyperthreading[]"`
 
 	// mastersSchedulable says whether ordinary workloads may run on control plane machines.
 	// They always may with fewer than two workers.
 	// +optional
-	MastersSchedulable *bool `json:"mastersSchedulable,omitempty"`
+	MastersSchedulable *bool `json:"mastersSchedulable,omitempty" same:"spec.schedulableControlPlane"`
 
 	// fips says whether the cluster runs in FIPS mode.
 	// +optional
-	FIPS *bool `json:"fips,omitempty"`
+	FIPS *bool `json:"fips,omitempty" same:"spec.fips"`
 
 	// arbiterReplicas is how many arbiters the cluster has: small machines that are the third
 	// vote beside two control plane machines. Their Machines come of a MachineDeployment
@@ -169,7 +171,7 @@ type OpenshiftAssistedControlPlaneConfigSpec struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
-	Tags []string `json:"tags,omitempty"`
+	Tags []string `json:"tags,omitempty" same:"metadata.tags"`
 }
 
 // PlatformType is an infrastructure that a cluster integrates with.
@@ -204,12 +206,12 @@ type ExternalPlatformSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	PlatformName string `json:"platformName,omitempty"`
+	PlatformName string `json:"platformName,omitempty" same:"spec.platform.external.name"`
 	// cloudControllerManager is External if a cloud controller manager will be installed.
 	// Default is none.
 	// +optional
 	// +kubebuilder:validation:Enum=External
-	CloudControllerManager string `json:"cloudControllerManager,omitempty"`
+	CloudControllerManager string `json:"cloudControllerManager,omitempty" same:"spec.platform.external.cloudControllerManager"`
 }
 
 // RoleSet is a set of roles, in the words of the service.
@@ -320,12 +322,12 @@ type Bundle struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	Name string `json:"name,omitempty"`
+	Name string `json:"name,omitempty" same:"spec.bundles[].id"`
 	// optional are those of the bundle's optional operators that are wanted too.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
-	Optional []string `json:"optional,omitempty"`
+	Optional []string `json:"optional,omitempty" same:"spec.bundles[].optional"`
 }
 
 // IgnitionEndpoint is where joining machines fetch their Ignition from.
@@ -347,10 +349,10 @@ type IgnoreValidations struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
-	Cluster []string `json:"cluster,omitempty"`
+	Cluster []string `json:"cluster,omitempty" same:"spec.ignoreValidations.cluster"`
 	// hosts are ids of host validations, or all.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
-	Hosts []string `json:"hosts,omitempty"`
+	Hosts []string `json:"hosts,omitempty" same:"spec.ignoreValidations.hosts"`
 }

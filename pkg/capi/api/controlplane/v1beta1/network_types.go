@@ -6,18 +6,18 @@ type NetworkSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
-	APIVIPs []string `json:"apiVIPs,omitempty"`
+	APIVIPs []string `json:"apiVIPs,omitempty" same:"spec.network.vips.api"`
 
 	// ingressVIPs are the virtual addresses of ingress, as many as apiVIPs.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
-	IngressVIPs []string `json:"ingressVIPs,omitempty"`
+	IngressVIPs []string `json:"ingressVIPs,omitempty" same:"spec.network.vips.ingress"`
 
 	// networkType is the cluster network plug-in. Default is OVNKubernetes.
 	// +optional
 	// +kubebuilder:validation:Enum=OVNKubernetes;Calico;Cilium;CiscoACI;OpenShiftSDN;None
-	NetworkType string `json:"networkType,omitempty"`
+	NetworkType string `json:"networkType,omitempty" same:"spec.network.type"`
 
 	// machineNetwork are the networks that the machines stand in: one, or one of each family.
 	// +optional
@@ -37,12 +37,12 @@ type NetworkSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2
-	ServiceNetwork []string `json:"serviceNetwork,omitempty"`
+	ServiceNetwork []string `json:"serviceNetwork,omitempty" same:"spec.network.service"`
 
 	// userManagedNetworking says whether DNS, addresses and load balancing are provided
 	// outside of the cluster. Platform None implies it.
 	// +optional
-	UserManagedNetworking *bool `json:"userManagedNetworking,omitempty"`
+	UserManagedNetworking *bool `json:"userManagedNetworking,omitempty" same:"spec.network.userManaged"`
 
 	// loadBalancer says who balances the load over the machines.
 	// +optional
@@ -52,20 +52,20 @@ type NetworkSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=576
 	// +kubebuilder:validation:Maximum=65535
-	MTU int32 `json:"mtu,omitempty"`
+	MTU int32 `json:"mtu,omitempty" same:"spec.network.mtu"`
 
 	// ntpSources are the only NTP servers to use, instead of those that DHCP names.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	NTPSources []string `json:"ntpSources,omitempty"`
+	NTPSources []string `json:"ntpSources,omitempty" same:"spec.network.ntp"`
 
 	// additionalNTPSources are NTP servers in addition to those that DHCP names. They are
 	// added to those of every OpenshiftAssistedConfig.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
-	AdditionalNTPSources []string `json:"additionalNTPSources,omitempty"`
+	AdditionalNTPSources []string `json:"additionalNTPSources,omitempty" same:"spec.network.defaults.ntp"`
 }
 
 // MachineNetworkEntry is a network that machines stand in.
@@ -74,7 +74,7 @@ type MachineNetworkEntry struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	CIDR string `json:"cidr,omitempty"`
+	CIDR string `json:"cidr,omitempty" same:"spec.network.machine[]"`
 }
 
 // ClusterNetworkEntry is a network that pods get their addresses from.
@@ -83,20 +83,20 @@ type ClusterNetworkEntry struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	CIDR string `json:"cidr,omitempty"`
+	CIDR string `json:"cidr,omitempty" same:"spec.network.cluster[].cidr"`
 	// hostPrefix is the prefix length of the part that each node gets. Default is 23 for
 	// IPv4 and 64 for IPv6.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=128
-	HostPrefix int32 `json:"hostPrefix,omitempty"`
+	HostPrefix int32 `json:"hostPrefix,omitempty" same:"spec.network.cluster[].hostPrefix"`
 }
 
 // LoadBalancer says who balances the load over the machines.
 type LoadBalancer struct {
 	// type is ClusterManaged or UserManaged.
 	// +required
-	Type LoadBalancerType `json:"type,omitempty"`
+	Type LoadBalancerType `json:"type,omitempty" same:"spec.network.loadBalancer"`
 }
 
 // LoadBalancerType is who balances the load over the machines.

@@ -20,7 +20,7 @@ type writer struct{ *output.Writer }
 // no place for. The error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
 	w := &writer{output.New(c, secrets)}
-	w.LoseAll(losses.Reasons("writers", "agent-based", "agent"))
+	w.LoseAll(fields.Lost("writers", "agent-based", "agent"))
 	w.installConfig()
 	w.agentConfig()
 	w.OpenShiftFolder()

@@ -56,8 +56,6 @@ func (r *reader) cluster(n *input.Node, name string) {
 	r.From("spec.openshift.version", version)
 	r.topology(n)
 	r.platform(n.Get("platform"))
-	roles := n.Get("hyperthreading")
-	input.Carry(r.Account, "spec.hyperthreading", &c.Spec.Hyperthreading, roles, clustersettings.RolesOf(roles.Peek()))
 	r.list("metadata.tags", &c.Metadata.Tags, n.Get("tags"))
 	r.ignored(n.Get("ignore_validations"))
 	for _, bundle := range r.ListOf(n.Get("operator_bundles")) {

@@ -34,7 +34,7 @@ type writer struct{ *output.Writer }
 // or manifests that no ConfigMap takes.
 func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
 	w := &writer{output.New(c, secrets)}
-	w.LoseAll(losses.Reasons("writers", "clusterinstance"))
+	w.LoseAll(fields.Lost("writers", "clusterinstance"))
 	all := []*unstructured.Unstructured{w.NamespaceObject()}
 	set := w.ImageSet()
 	if set != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/installcfg"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -168,11 +169,10 @@ func (r *Reader) overridable(n *input.Node, keys []string) bool {
 // InstallOverrides carries over a map with fields of the install-config, as own ones if
 // possible.
 func (r *Reader) InstallOverrides(n *input.Node) {
-	if fips := n.Get("fips"); fips != nil && fips.Kind == input.BoolNode {
-		r.Set("spec.fips", fips)
-	}
-	if mtu := n.Get("networking", "clusterNetworkMTU"); mtu != nil && mtu.Kind == input.NumberNode {
-		r.Set("spec.network.mtu", mtu)
+	for key, field := range formats().Same[InstallOverrides] {
+		if value := n.Get(losses.Steps(key)...); value != nil && r.Fits(field, value) {
+			r.Set(field, value)
+		}
 	}
 	r.ovnConfig(n.Get("networking", "ovnKubernetesConfig"))
 	r.Mirrors(n.Get("imageDigestSources"))

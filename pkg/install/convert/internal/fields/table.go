@@ -18,24 +18,25 @@ import (
 )
 
 // Document is a document, or a part of one, in which formats say fields of cluster.yaml.
-type Document int
+type Document string
 
 // The documents. Those of a hub have tables in hubobjects.
 const (
-	InstallConfig   Document = iota
-	InstallPlatform          // of an install-config: below the platform's name
-	InstallHost              // of an install-config: one of platform.baremetal.hosts
-	AgentConfig
-	AgentHost           // one of the hosts of agent-config.yaml or nodes-config.yaml
-	NodesConfig         // of oc adm node-image
-	ClusterDeployment   // its spec
-	MetalHost           // the spec of a BareMetalHost
-	ClusterInstance     // its spec
-	ClusterInstanceNode // one of its nodes
-	CAPIControlPlane    // the spec of an OpenshiftAssistedControlPlane
-	CAPIBootstrap       // the spec of an OpenshiftAssistedConfig
-	Parameters          // of aicli
-	ParametersHost      // one of their hosts
+	InstallConfig       Document = "install-config"
+	InstallOverrides    Document = "install-config-overrides" // fields of one in an annotation, or a parameter
+	InstallPlatform     Document = "install-config-platform"  // below the platform's name
+	InstallHost         Document = "install-config-host"      // one of platform.baremetal.hosts
+	AgentConfig         Document = "agent-config"
+	AgentHost           Document = "agent-config-host"     // one of the hosts of agent-config.yaml or nodes-config.yaml
+	NodesConfig         Document = "nodes-config"          // of oc adm node-image
+	ClusterDeployment   Document = "cluster-deployment"    // its spec
+	MetalHost           Document = "bare-metal-host"       // the spec of a BareMetalHost
+	ClusterInstance     Document = "cluster-instance"      // its spec
+	ClusterInstanceNode Document = "cluster-instance-node" // one of its nodes
+	CAPIControlPlane    Document = "capi-control-plane"    // the spec of an OpenshiftAssistedControlPlane
+	CAPIBootstrap       Document = "capi-bootstrap"        // the spec of an OpenshiftAssistedConfig
+	Parameters          Document = "aicli"
+	ParametersHost      Document = "aicli-host" // one of their hosts
 )
 
 // row says where documents have a field of cluster.yaml, and how it is read and written there.
@@ -64,9 +65,9 @@ func said[T any](value func(*spec.Cluster) T) func(*output.Writer, *spec.Host) a
 	return func(w *output.Writer, _ *spec.Host) any { return value(w.Maker.Cluster) }
 }
 
-// table has the fields in the order in which they are read.
+// table has the fields in the order in which they are read. The last are those of fields.yaml.
 var table = sync.OnceValue(func() []row {
-	return []row{
+	return append([]row{
 		{"metadata.name", nil, said(func(c *spec.Cluster) string { return c.Metadata.Name }), places{
 			InstallConfig: "metadata.name", ClusterDeployment: "clusterName", ClusterInstance: "clusterName", Parameters: "name|cluster",
 		}},
@@ -77,8 +78,6 @@ var table = sync.OnceValue(func() []row {
 			InstallConfig: "baseDomain", ClusterDeployment: "baseDomain", ClusterInstance: "baseDomain", CAPIControlPlane: "config.baseDomain",
 			Parameters: "base_dns_domain|domain",
 		}},
-		{"spec.openshift.version", nil, nil, places{CAPIControlPlane: "distributionVersion"}},
-		{"spec.openshift.releaseImage", nil, nil, places{Parameters: "ocp_release_image"}},
 		{"spec.openshift.arch", whole((*Reader).Arch),
 			said(func(c *spec.Cluster) string { return clustersettings.KernelArch(c.Spec.OpenShift.Arch) }),
 			places{ClusterInstance: "cpuArchitecture", Parameters: "cpu_architecture"}},
@@ -95,23 +94,15 @@ var table = sync.OnceValue(func() []row {
 		{"spec.proxy", whole((*Reader).Proxy), said(func(c *spec.Cluster) any { return hubobjects.ProxyFields(c.Spec.Proxy) }), places{
 			InstallConfig: "proxy", ClusterInstance: "proxy", CAPIControlPlane: "config.proxy", CAPIBootstrap: "proxy",
 		}},
-		{"spec.fips", nil, nil, places{InstallConfig: "fips", Parameters: "fips"}},
 		{"spec.network", whole((*Reader).Networking), networking, places{InstallConfig: "networking"}},
 		{"spec.network", whole((*Reader).Networking), siteNetworking, places{ClusterInstance: "."}},
 		{"spec.network.vips", whole((*Reader).VIPs), vips, places{InstallPlatform: ".", ClusterInstance: "."}},
 		{"spec.network.loadBalancer", whole((*Reader).Balancer),
 			said(func(c *spec.Cluster) string { return hubobjects.BalancerWord(c.Spec.Network.LoadBalancer) }),
 			places{InstallPlatform: "loadBalancer.type"}},
-		{"spec.network.type", nil, nil, places{Parameters: "network_type"}},
-		{"spec.network.userManaged", nil, nil, places{Parameters: "user_managed_networking"}},
-		{"spec.network.mtu", nil, nil, places{Parameters: "mtu"}},
-		{"spec.network.defaults.ntp", nil, nil, places{InstallPlatform: "additionalNTPServers", CAPIBootstrap: "additionalNTPSources"}},
 		{"spec.network.defaults.ntp", nil, ntp, places{AgentConfig: "additionalNTPSources"}},
 		{"spec.network.defaults.ntp", nil, siteNTP, places{ClusterInstance: "additionalNTPSources"}},
 		{"spec.platform", whole((*Reader).PlatformType), platformType, places{ClusterInstance: "platformType"}},
-		{"spec.schedulableControlPlane", nil, nil, places{
-			CAPIControlPlane: "config.mastersSchedulable", Parameters: "schedulable_masters",
-		}},
 		{"spec.hold", whole((*Reader).Hold), said(func(c *spec.Cluster) bool { return c.Spec.Hold }), places{
 			ClusterInstance: "holdInstallation",
 		}},
@@ -128,7 +119,6 @@ var table = sync.OnceValue(func() []row {
 		{".match.mac", (*Reader).MAC, firstMAC, places{
 			InstallHost: "bootMACAddress", ClusterInstanceNode: "bootMACAddress", MetalHost: "bootMACAddress", ParametersHost: "mac",
 		}},
-		{".match.uuid", nil, nil, places{ParametersHost: "id"}},
 		{".disk.hints", nil, hints, places{
 			InstallHost: "rootDeviceHints", AgentHost: "rootDeviceHints", MetalHost: "rootDeviceHints", ClusterInstanceNode: "rootDeviceHints",
 		}},
@@ -138,7 +128,7 @@ var table = sync.OnceValue(func() []row {
 		{".machineConfigPool", nil, nil, places{
 			ClusterInstanceNode: "extraAnnotations." + hubapi.KindBareMetalHost + "[" + hubapi.AnnotationBMACMachineConfigPool + "]",
 		}},
-	}
+	}, sameRows()...)
 })
 
 // Fields carries over what a document says of the cluster, or of a host by its number, which is NoHost otherwise.

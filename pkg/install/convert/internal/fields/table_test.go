@@ -2,6 +2,7 @@ package fields
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,10 @@ import (
 // TestTableNamesFields holds the table to the fields that cluster.yaml has, and to one row for
 // a place in a document.
 func TestTableNamesFields(t *testing.T) {
+	documents := []Document{
+		InstallConfig, InstallOverrides, InstallPlatform, InstallHost, AgentConfig, AgentHost, NodesConfig, ClusterDeployment, MetalHost,
+		ClusterInstance, ClusterInstanceNode, CAPIControlPlane, CAPIBootstrap, Parameters, ParametersHost,
+	}
 	c := &spec.Cluster{Spec: spec.ClusterSpec{Hosts: make([]spec.Host, 1)}}
 	places := map[Document]map[string]bool{}
 	for _, row := range table() {
@@ -23,6 +28,9 @@ func TestTableNamesFields(t *testing.T) {
 			t.Errorf("cluster.yaml has no field %s", field)
 		}
 		for document, place := range row.at {
+			if !slices.Contains(documents, document) {
+				t.Errorf("%s: no reader reads the document %s", field, document)
+			}
 			if places[document] == nil {
 				places[document] = map[string]bool{}
 			}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/clustersettings"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
 // Text takes a text; empty for none.
@@ -148,6 +150,17 @@ func (r *Account) Set(field string, n *Node) {
 	}
 }
 
+// Fits reports whether a truth or a number is what a field of cluster.yaml takes.
+func (r *Account) Fits(field string, n *Node) bool {
+	switch losses.FieldAt(reflect.ValueOf(r.Cluster), field).Interface().(type) {
+	case *bool:
+		return n.Kind == BoolNode
+	case int:
+		return n.Kind == NumberNode
+	}
+	return false
+}
+
 // SetIn is Set for a field that is not in the cluster yet.
 func (r *Account) SetIn(field string, to any, n *Node) {
 	if n != nil {
@@ -156,7 +169,11 @@ func (r *Account) SetIn(field string, to any, n *Node) {
 }
 
 func (r *Account) set(field string, to reflect.Value, n *Node) {
-	switch to.Interface().(type) {
+	switch own := to.Interface().(type) {
+	case spec.RoleSet:
+		Carry(r, field, &own, n, clustersettings.RolesOf(n.Peek()))
+		to.Set(reflect.ValueOf(own))
+		return
 	case *bool:
 		if !to.IsNil() && to.Elem().Bool() != Truth(n.Text) {
 			r.Second(field, n)

@@ -1,18 +1,13 @@
 // Package losses explains what a conversion loses: keys of a format that become no field of cluster.yaml (keys.yaml), and
-// fields of cluster.yaml that a format does not have (reasons.yaml).
+// the values of fields that a format does not have.
 package losses
 
 import (
-	_ "embed" // reasons.yaml
 	"encoding"
 	"fmt"
-	"maps"
 	"reflect"
 	"strconv"
 	"strings"
-	"sync"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -111,35 +106,6 @@ func FieldAt(v reflect.Value, path string) reflect.Value {
 		}
 	}
 	return v
-}
-
-//go:embed reasons.yaml
-var reasons []byte
-
-var byName = sync.OnceValue(func() map[string]map[string]string {
-	var sections map[string]map[string][]string
-	if err := yaml.UnmarshalStrict(reasons, &sections); err != nil {
-		panic(fmt.Sprintf("convert: reasons.yaml: %v", err))
-	}
-	why := map[string]map[string]string{}
-	for section, all := range sections {
-		why[section] = map[string]string{}
-		for reason, names := range all {
-			for _, name := range names {
-				why[section][name] = reason
-			}
-		}
-	}
-	return why
-})
-
-// Reasons are those of sections of reasons.yaml, by the names of what is left behind.
-func Reasons(sections ...string) map[string]string {
-	all := map[string]string{}
-	for _, section := range sections {
-		maps.Copy(all, byName()[section])
-	}
-	return all
 }
 
 // Redacted is the value of a secret in a Loss.

@@ -14,7 +14,6 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/input"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
@@ -223,7 +222,7 @@ func (r *Hub) Object(h *Objects, n *input.Node) {
 		"AgentClassification": &h.classes,
 	}[kind]
 	named := map[string]map[string]*input.Node{"Secret": h.Secrets, "ConfigMap": h.ConfigMaps}[kind]
-	why, isAlien := losses.Reasons("kinds")[kind]
+	why, isAlien := fields.KindsLost()[kind]
 	switch {
 	case list != nil:
 		*list = append(*list, n)

@@ -14,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/hubobjects"
 	"github.com/oaictl/oaictl/internal/shared/statuses"
+	"github.com/oaictl/oaictl/pkg/install/convert/internal/fields"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/convert/internal/output"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -28,7 +29,7 @@ type writer struct{ *output.Writer }
 // error is about a document in the file that cannot be read.
 func Write(c *spec.Cluster, secrets bool) ([]output.File, []losses.Loss, error) {
 	w := &writer{output.New(c, secrets)}
-	w.LoseAll(losses.Reasons("writers", "agent-based", "ztp"))
+	w.LoseAll(fields.Lost("writers", "agent-based", "ztp"))
 	w.clusterManifests()
 	w.mirrorFiles()
 	w.OpenShiftFolder()
