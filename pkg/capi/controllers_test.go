@@ -15,8 +15,8 @@ import (
 // TestReconcilersAreGivenAll: no reconciler lacks what it needs, or what the options say.
 func TestReconcilersAreGivenAll(t *testing.T) {
 	answers := map[string]string{ // of an API server that has Secrets and ConfigMaps, and nothing else
-		"/api":    `{"kind": "APIVersions", "versions": ["v1"]}`,
-		"/apis":   `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
+		"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis": `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
 		"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "secrets", "namespaced": true, "kind": "Secret", "verbs": ["get"]},
 			{"name": "configmaps", "namespaced": true, "kind": "ConfigMap", "verbs": ["get"]}]}`,
 	}

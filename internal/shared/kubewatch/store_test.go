@@ -88,6 +88,29 @@ func TestRestoredServer(t *testing.T) {
 	))
 	s.Write(configMap("c", 52, "c"))
 	check.Slice(t, s.All(), []string{"now", "c"})
+
+	// An informer that lists again gives an update of each object.
+	must.Do(t, errors.Join(s.Update(configMap("a", 90, "a")), s.Update(configMap("a", 30, "restored"))))
+	s.Write(configMap("d", 32, "d"))
+	check.Slice(t, s.All(), []string{"restored", "c", "d"})
+}
+
+// TestBroughtWritesAreHeldOnce: what the watch brings takes the place of what an own write has returned.
+func TestBroughtWritesAreHeldOnce(t *testing.T) {
+	changes := 0
+	s := kubewatch.NewStore(kubewatch.Config[*corev1.ConfigMap, *corev1.ConfigMap]{
+		What: "configmaps", Key: (*corev1.ConfigMap).GetName, Read: func(m *corev1.ConfigMap) *corev1.ConfigMap { return m },
+		Changed: func(*corev1.ConfigMap) { changes++ },
+	})
+	written, brought := configMap("a", 10, "x"), configMap("a", 10, "x")
+	s.Write(written)
+	if s.All()[0] != written {
+		t.Error("the write is not there")
+	}
+	must.Do(t, s.Update(brought))
+	if s.Get("a") != brought || s.All()[0] != brought || changes != 1 || s.Changes() != 1 {
+		t.Errorf("both are held, after %d changes", changes)
+	}
 }
 
 // TestChanges: a version with the same value is no change.
