@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -55,12 +56,20 @@ func Reporting(of cache.ListerWatcher, report func(error)) *cache.ListWatch {
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			events, err := source.WatchWithContext(ctx, o)
-			// A server that cannot list by watching refuses, and the reflector lists then. One that has
-			// forgotten the resource version is listed again.
-			if streamed := o.SendInitialEvents != nil; err == nil || !streamed && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
+			if err == nil || !goesOn(o, err) {
 				report(err)
 			}
 			return events, err
 		},
 	}
+}
+
+// goesOn reports whether a reflector goes on after a watch was refused: a server that cannot list by watching, or has
+// forgotten the resource version, is listed then, and that is reported. Where it does not answer, the reflector asks for the
+// same again.
+func goesOn(o metav1.ListOptions, err error) bool {
+	if o.SendInitialEvents != nil {
+		return !utilnet.IsConnectionRefused(err) && !apierrors.IsTooManyRequests(err)
+	}
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
@@ -197,4 +199,34 @@ func TestFollow(t *testing.T) {
 		end()
 		<-done
 	})
+}
+
+// TestReporting: what keeps a reflector from going on is reported, and no refusal of one way after which it takes another.
+func TestReporting(t *testing.T) {
+	refused, invalid := syscall.ECONNREFUSED, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil)
+	for name, test := range map[string]struct {
+		streamed bool
+		err      error
+		reported bool
+	}{
+		"a watch":                                      {false, nil, true},
+		"a watch that is refused":                      {false, refused, true},
+		"one of a version that is forgotten":           {false, apierrors.NewResourceExpired("too old"), false},
+		"a list by watching":                           {true, nil, true},
+		"one that the server cannot do":                {true, invalid, false},
+		"one that is refused, and asked for again":     {true, refused, true},
+		"one too many, which is asked for again later": {true, apierrors.NewTooManyRequests("", 1), true},
+	} {
+		reported := false
+		source := kubewatch.Reporting(&cache.ListWatch{
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, test.err },
+		}, func(err error) { reported = errors.Is(err, test.err) })
+		options := metav1.ListOptions{}
+		if test.streamed {
+			options.SendInitialEvents = new(bool)
+		}
+		if err := check.Err(source.WatchWithContext(t.Context(), options)); !errors.Is(err, test.err) || reported != test.reported {
+			t.Errorf("%s: reported %t, and returned %v", name, reported, err)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -64,15 +66,39 @@ type informers struct {
 	cache.Informers
 
 	informer toolscache.SharedIndexInformer
-	err      error
+	refuses  atomic.Bool
 }
 
 func (i *informers) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
-	return i.informer, i.err
+	if i.refuses.Load() {
+		return nil, errNoAnswer
+	}
+	return i.informer, nil
+}
+
+var errNoAnswer = errors.New("the API server does not answer")
+
+// apiServer is an API server with Agents.
+type apiServer struct {
+	*framework.FakeControllerSource
+
+	silent atomic.Bool
+}
+
+func newAPIServer() *apiServer {
+	return &apiServer{FakeControllerSource: framework.NewFakeControllerSource()}
+}
+
+// List is of cache.ListerWatcher.
+func (s *apiServer) List(o metav1.ListOptions) (runtime.Object, error) {
+	if s.silent.Load() {
+		return nil, errNoAnswer
+	}
+	return s.FakeControllerSource.List(o)
 }
 
 // started is a cache with the Agents of a source.
-func started(t *testing.T, source *framework.FakeControllerSource) (*Cache, *informers) {
+func started(t *testing.T, source *apiServer) (*Cache, *informers) {
 	t.Helper()
 	t.Cleanup(func() { source.Shutdown() })
 	options := cache.Options{}
@@ -89,19 +115,19 @@ func started(t *testing.T, source *framework.FakeControllerSource) (*Cache, *inf
 // TestFill: a store has the objects of its namespace and no others, from the first complete list until its life ends.
 func TestFill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := framework.NewFakeControllerSource()
+		source := newAPIServer()
 		for _, u := range []*unstructured.Unstructured{agent("a", "1", "x"), agent("a", "2", "x"), agent("b", "1", "x")} {
 			source.Add(u)
 		}
 		c, made := started(t, source)
-		made.err = errors.New("the API server does not answer")
+		made.refuses.Store(true)
 		lifeOfA, endA := context.WithCancel(t.Context())
 		a, b, later := newPlane(), newPlane(), newPlane()
 		if !c.Fill(lifeOfA, agents, "a", a) || !c.Fill(t.Context(), agents, "b", b) {
 			t.Fatal("the cache does not have all namespaces")
 		}
-		check.Says(t, a.Wait(t.Context()), "the API server does not answer")
-		made.err = nil
+		check.Says(t, a.Wait(t.Context()), errNoAnswer.Error())
+		made.refuses.Store(false)
 		time.Sleep(2 * again)
 		check.Do(t, errors.Join(a.Wait(t.Context()), a.Failing(), b.Wait(t.Context()), b.Failing()))
 		check.Slice(t, a.has(), []string{"1 x", "2 x"})
@@ -140,7 +166,7 @@ func TestFill(t *testing.T) {
 // TestOwnWritesAreReadAtOnce, and are in memory once when the informer has brought them, too.
 func TestOwnWritesAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := framework.NewFakeControllerSource()
+		source := newAPIServer()
 		source.Add(agent("a", "1", "x"))
 		c, _ := started(t, source)
 		p := newPlane()
@@ -161,15 +187,15 @@ func TestOwnWritesAreReadAtOnce(t *testing.T) {
 // TestFailures: stores hear why the informer is not kept up to date, and that it is again.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		source := framework.NewFakeControllerSource()
-		source.ListError = errors.New("no answer")
+		source := newAPIServer()
+		source.silent.Store(true)
 		c, _ := started(t, source)
 		early, late := newPlane(), newPlane()
 		c.Fill(t.Context(), agents, "a", early)
-		check.Says(t, early.Wait(t.Context()), "no answer")
+		check.Says(t, early.Wait(t.Context()), errNoAnswer.Error())
 		c.Fill(t.Context(), agents, "a", late)
-		check.Says(t, late.Wait(t.Context()), "no answer")
-		source.ListError = nil
+		check.Says(t, late.Wait(t.Context()), errNoAnswer.Error())
+		source.silent.Store(false)
 		time.Sleep(time.Minute)
 		check.Do(t, errors.Join(early.Wait(t.Context()), early.Failing(), late.Wait(t.Context()), late.Failing()))
 	})
@@ -222,7 +248,7 @@ func TestScope(t *testing.T) {
 		"a manager that reaches a service only": {Scope{}, deployments, "lab", false},
 	} {
 		c := must.Get(New(&cache.Options{}, test.scope))(t)
-		c.Informers = &informers{err: errors.New("not asked")}
+		c.Informers = &informers{informer: toolscache.NewSharedIndexInformer(newAPIServer(), agent("", "", ""), 0, nil)}
 		life, end := context.WithCancel(t.Context())
 		check.Equal(t, c.Fill(life, test.of, test.namespace, newPlane()), test.want, name)
 		end()
