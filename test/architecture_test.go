@@ -185,8 +185,8 @@ func walls() []wall {
 			breach: [2]string{"pkg/install/hub/internal/kube", "pkg/install/hub"},
 		},
 		{
-			name:    "what a watch keeps is known to the planes over API servers alone",
-			imports: []string{"internal/shared/kubewatch"}, onlyIn: []string{"pkg/install/hub/...", "pkg/install/node"},
+			name:    "what a watch keeps is known to the planes over API servers alone, and to the cache that fills it",
+			imports: []string{"internal/shared/kubewatch"}, onlyIn: []string{"pkg/install/hub/...", "pkg/install/node", "pkg/capi/internal/hubcache"},
 			breach: [2]string{"pkg/install/rest", "internal/shared/kubewatch"},
 		},
 		{

@@ -14,10 +14,11 @@ import (
 
 // TestReconcilersAreGivenAll: no reconciler lacks what it needs, or what the options say.
 func TestReconcilersAreGivenAll(t *testing.T) {
-	answers := map[string]string{ // of an API server that has Secrets, and nothing else
-		"/api":    `{"kind": "APIVersions", "versions": ["v1"]}`,
-		"/apis":   `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
-		"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "secrets", "namespaced": true, "kind": "Secret", "verbs": ["get"]}]}`,
+	answers := map[string]string{ // of an API server that has Secrets and ConfigMaps, and nothing else
+		"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis": `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`,
+		"/api/v1": `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "secrets", "namespaced": true, "kind": "Secret", "verbs": ["get"]},
+			{"name": "configmaps", "namespaced": true, "kind": "ConfigMap", "verbs": ["get"]}]}`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

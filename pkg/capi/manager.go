@@ -34,11 +34,11 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/release"
 	"github.com/oaictl/oaictl/internal/shared/workloadclient"
 	"github.com/oaictl/oaictl/pkg/capi/api"
-	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/bootstrap"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
 	"github.com/oaictl/oaictl/pkg/capi/internal/controlplane"
+	"github.com/oaictl/oaictl/pkg/capi/internal/hubcache"
 	"github.com/oaictl/oaictl/pkg/capi/internal/imageproxy"
 	"github.com/oaictl/oaictl/pkg/capi/internal/inplaceupdate"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
@@ -130,6 +130,7 @@ type controllerManager struct {
 	manager.Manager
 	options       *Options
 	connection    *rest.Config
+	planes        *hubcache.Cache
 	source        *clusterspec.Source
 	installations *clusterloop.Set
 	wakes         *wakes
@@ -198,13 +199,16 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		// Of Secrets only those of Clusters are kept in memory, as by Cluster API itself.
 		ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Label: labels.NewSelector().Add(*ours), Transform: bootstrap.WithoutData}},
 	}
-	agents := options.AgentNamespace
+	scope := hubcache.Scope{Namespace: options.Namespace, Agents: options.AgentNamespace, Planes: options.Service == nil}
 	if options.Service != nil || !slices.Contains(options.Providers, Infrastructure) {
-		agents = "" // no Agents are taken, and the kind may not be there
+		scope.Agents = "" // no Agents are taken, and the kind may not be there
 	}
-	agent.Cached(&caches, agents)
 	if options.Namespace != "" {
 		caches.DefaultNamespaces = map[string]cache.Config{options.Namespace: {}}
+	}
+	planes, err := hubcache.New(&caches, scope)
+	if err != nil {
+		return nil, err
 	}
 	metrics := server.Options{BindAddress: "0"}
 	if options.Metrics != nil {
@@ -228,8 +232,9 @@ func newManager(connection *rest.Config, options *Options) (*controllerManager, 
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	connector := workloadclient.Connector{Allow: options.AllowEndpoints}
-	c := &controllerManager{Manager: m, options: options, connection: own, wakes: newWakes(),
+	c := &controllerManager{Manager: m, options: options, connection: own, planes: planes, wakes: newWakes(),
 		workloads: &controlplane.Workloads{Connector: connector}}
+	planes.Informers = m.GetCache()
 	c.source = &clusterspec.Source{
 		Client: m.GetClient(), Live: m.GetAPIReader(), Hub: options.Service == nil, Agents: options.AgentNamespace, Pools: options.Pools,
 		Connector: connector, Clock: options.Clock,
@@ -269,12 +274,13 @@ func (c *controllerManager) forget(cluster clusterloop.Key) {
 	}
 }
 
-// connect is the service for the clusters of a namespace.
+// connect is the service for the clusters of a namespace. A hub is the management cluster itself, so that its plane reads the
+// manager's cache.
 func (c *controllerManager) connect(namespace string) (install.Backend, error) {
 	if c.options.Service != nil {
 		return c.options.Service, nil
 	}
-	return hub.New(hub.Config{Kube: c.connection, Namespace: namespace, Clock: c.options.Clock, HTTPClient: c.urls})
+	return hub.New(hub.Config{Kube: c.connection, Namespace: namespace, Clock: c.options.Clock, HTTPClient: c.urls, Informers: c.planes.Fill})
 }
 
 // nodes is the plane of an installed cluster, which is reached by the kubeconfig of its Cluster.

@@ -27,6 +27,7 @@ func TestCompact(t *testing.T) {
 	r.checkKubeconfig()
 	r.checkWrites(3)
 	r.checkDescribed()
+	r.checkWatches()
 	if nodes := r.nodes(); len(nodes) != 3 {
 		t.Errorf("its nodes are %v", nodes)
 	}

@@ -27,6 +27,7 @@ func TestPool(t *testing.T) {
 	r.order("agents", 1)
 	r.untilAvailable(aWhile)
 	r.untilWorkers(1)
+	r.checkWatches()
 	r.scaleWorkers(2)
 	r.untilWorkers(2)
 	r.scaleWorkers(1)

@@ -27,8 +27,9 @@ import (
 
 // identity is the ServiceAccount of a provider, with the rights that the release gives it and no others.
 type identity struct {
-	config *rest.Config
-	denied *kubetest.Denials
+	config  *rest.Config
+	denied  *kubetest.Denials
+	watches *watches
 }
 
 // authorize gives each provider its ServiceAccount with its rights, until the test's end.
@@ -48,8 +49,9 @@ func (r *rig) authorize() {
 	}
 	r.ApplyRights(r.t, all...)
 	for provider, o := range of {
-		a := identity{r.Account(r.t, o.GetNamespace(), o.GetName()), &kubetest.Denials{}}
+		a := identity{r.Account(r.t, o.GetNamespace(), o.GetName()), &kubetest.Denials{}, newWatches()}
 		a.config.Wrap(r.writes.through)
+		a.config.Wrap(a.watches.through)
 		a.config.Wrap(a.denied.Wrap)
 		r.accounts[provider] = a
 	}

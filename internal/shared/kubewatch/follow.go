@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -29,25 +30,46 @@ func Follow[O metav1.Object, V any, L runtime.Object](
 		o.LabelSelector, o.FieldSelector = only.LabelSelector, only.FieldSelector
 		return o
 	}
-	source := &cache.ListWatch{
+	source := Reporting(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := client.List(ctx, selected(o))
-			s.Fail(err)
-			return list, err
+			return client.List(ctx, selected(o))
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			events, err := client.Watch(ctx, selected(o))
-			// A server that cannot list by watching refuses, and the reflector lists then. One that has
-			// forgotten the resource version is listed again.
-			if streamed := o.SendInitialEvents != nil; err == nil || !streamed && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-				s.Fail(err)
-			}
-			return events, err
+			return client.Watch(ctx, selected(o))
 		},
-	}
+	}, s.Fail)
 	logger := logr.Discard()
 	cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, all), nil, s, cache.ReflectorOptions{
 		Name: s.config.What, TypeDescription: s.config.What, Logger: &logger,
 		Backoff: &wait.Backoff{Duration: 300 * time.Millisecond, Cap: 5 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5},
 	}).RunWithContext(life)
+}
+
+// Reporting is a source of objects that reports the result of each call that would bring some: the error, or nil.
+func Reporting(of cache.ListerWatcher, report func(error)) *cache.ListWatch {
+	source := cache.ToListerWatcherWithContext(of)
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := source.ListWithContext(ctx, o)
+			report(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			events, err := source.WatchWithContext(ctx, o)
+			if err == nil || !goesOn(o, err) {
+				report(err)
+			}
+			return events, err
+		},
+	}
+}
+
+// goesOn reports whether a reflector goes on after a watch was refused: a server that cannot list by watching, or has
+// forgotten the resource version, is listed then, and that is reported. Where it does not answer, the reflector asks for the
+// same again.
+func goesOn(o metav1.ListOptions, err error) bool {
+	if o.SendInitialEvents != nil {
+		return !utilnet.IsConnectionRefused(err) && !apierrors.IsTooManyRequests(err)
+	}
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -1,5 +1,6 @@
-// Package kubewatch keeps objects of an API server in memory: client-go's reflectors fill client-go's stores.
-// It adds what these do not have: a write is in the store at once, and changes and failures are signalled.
+// Package kubewatch keeps objects of an API server in memory: client-go's reflectors, or informers of another cache, fill
+// client-go's stores. It adds what these do not have: a write is in the store at once, and changes and failures are
+// signalled.
 package kubewatch
 
 import (
@@ -22,6 +23,13 @@ type Config[O metav1.Object, V any] struct {
 	Read    func(O) V         // the value that is kept of an object; it may change the object
 	Same    func(a, b V) bool // two versions of an object have the same value; nil: they never have
 	Changed func(O)           // is called after each change, with nil unless it is of a single object
+}
+
+// Filled is what a reflector, or what has informers, brings the objects of a kind to: the first complete list by Replace,
+// and changes of single objects after it. Fail takes the result of each call that would bring some.
+type Filled = interface {
+	cache.ReflectorStore
+	Fail(err error)
 }
 
 // Store holds the value of each object of one kind. The reflector and own writes fill it; the newer version wins.
@@ -48,7 +56,7 @@ type entry[V any] struct {
 	value        V
 }
 
-var _ cache.ReflectorStore = (*Store[metav1.Object, any])(nil)
+var _ Filled = (*Store[metav1.Object, any])(nil)
 
 // NewStore returns an empty store.
 func NewStore[O metav1.Object, V any](config Config[O, V]) *Store[O, V] {
@@ -97,10 +105,17 @@ func (s *Store[O, V]) put(o O, written bool) error {
 	e := s.entry(o, written)
 	s.mu.Lock()
 	there, known := s.find(e.key)
-	late := known && e.version != "" && e.version == there.version || known && there.written && !newer(e.version, there.version)
-	if written {
-		late = late || !newer(e.version, s.seen) // the watch has brought it already, or that it is deleted
-	} else {
+	if known && there.written && !written && e.version == there.version && e.uid == there.uid {
+		defer s.mu.Unlock()
+		return s.replaceCopy(e)
+	}
+	late := known && e.version != "" && e.version == there.version || known && there.written && !Newer(e.version, there.version)
+	switch {
+	case written:
+		late = late || !Newer(e.version, s.seen) // the watch has brought it already, or that it is deleted
+	case known && !there.written && Newer(there.version, e.version):
+		s.seen = e.version // the server was restored, and the informer has listed it anew
+	default:
 		s.see(e.version)
 	}
 	if late {
@@ -114,6 +129,14 @@ func (s *Store[O, V]) put(o O, written bool) error {
 		s.config.Changed(o)
 	}
 	return err
+}
+
+// replaceCopy puts in an object that is there already, as an own write has returned it: an informer that has brought it
+// holds it anyway, and memory has it once then. It is no change. s.mu is held.
+func (s *Store[O, V]) replaceCopy(e entry[V]) error {
+	s.see(e.version)
+	s.sorted = nil
+	return s.objects.Update(e)
 }
 
 // Delete is of cache.ReflectorStore. Another object of the same name stays.
@@ -147,7 +170,7 @@ func (s *Store[O, V]) Replace(list []any, version string) error {
 	}
 	s.mu.Lock()
 	for _, item := range s.objects.List() {
-		if e := item.(entry[V]); e.written && newer(e.version, version) {
+		if e := item.(entry[V]); e.written && Newer(e.version, version) {
 			if i, listed := index[e.key]; listed {
 				entries[i] = e
 			} else {
@@ -169,7 +192,7 @@ func (s *Store[O, V]) Resync() error { return nil }
 
 // see records how far the watch is. s.mu is held.
 func (s *Store[O, V]) see(version string) {
-	if newer(version, s.seen) {
+	if Newer(version, s.seen) {
 		s.seen = version
 	}
 }
@@ -266,9 +289,9 @@ func (s *Store[O, V]) All() []V {
 	return slices.Clone(s.sorted)
 }
 
-// newer reports whether a resource version is later than another. Versions are numbers that grow (KEP-5504).
+// Newer reports whether a resource version is later than another. Versions are numbers that grow (KEP-5504).
 // Where they are not, the one that comes last is later.
-func newer(a, b string) bool {
+func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
@@ -88,6 +90,29 @@ func TestRestoredServer(t *testing.T) {
 	))
 	s.Write(configMap("c", 52, "c"))
 	check.Slice(t, s.All(), []string{"now", "c"})
+
+	// An informer that lists again gives an update of each object.
+	must.Do(t, errors.Join(s.Update(configMap("a", 90, "a")), s.Update(configMap("a", 30, "restored"))))
+	s.Write(configMap("d", 32, "d"))
+	check.Slice(t, s.All(), []string{"restored", "c", "d"})
+}
+
+// TestBroughtWritesAreHeldOnce: what the watch brings takes the place of what an own write has returned.
+func TestBroughtWritesAreHeldOnce(t *testing.T) {
+	changes := 0
+	s := kubewatch.NewStore(kubewatch.Config[*corev1.ConfigMap, *corev1.ConfigMap]{
+		What: "configmaps", Key: (*corev1.ConfigMap).GetName, Read: func(m *corev1.ConfigMap) *corev1.ConfigMap { return m },
+		Changed: func(*corev1.ConfigMap) { changes++ },
+	})
+	written, brought := configMap("a", 10, "x"), configMap("a", 10, "x")
+	s.Write(written)
+	if s.All()[0] != written {
+		t.Error("the write is not there")
+	}
+	must.Do(t, s.Update(brought))
+	if s.Get("a") != brought || s.All()[0] != brought || changes != 1 || s.Changes() != 1 {
+		t.Errorf("both are held, after %d changes", changes)
+	}
 }
 
 // TestChanges: a version with the same value is no change.
@@ -174,4 +199,34 @@ func TestFollow(t *testing.T) {
 		end()
 		<-done
 	})
+}
+
+// TestReporting: what keeps a reflector from going on is reported, and no refusal of one way after which it takes another.
+func TestReporting(t *testing.T) {
+	refused, invalid := syscall.ECONNREFUSED, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil)
+	for name, test := range map[string]struct {
+		streamed bool
+		err      error
+		reported bool
+	}{
+		"a watch":                                      {false, nil, true},
+		"a watch that is refused":                      {false, refused, true},
+		"one of a version that is forgotten":           {false, apierrors.NewResourceExpired("too old"), false},
+		"a list by watching":                           {true, nil, true},
+		"one that the server cannot do":                {true, invalid, false},
+		"one that is refused, and asked for again":     {true, refused, true},
+		"one too many, which is asked for again later": {true, apierrors.NewTooManyRequests("", 1), true},
+	} {
+		reported := false
+		source := kubewatch.Reporting(&cache.ListWatch{
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, test.err },
+		}, func(err error) { reported = errors.Is(err, test.err) })
+		options := metav1.ListOptions{}
+		if test.streamed {
+			options.SendInitialEvents = new(bool)
+		}
+		if err := check.Err(source.WatchWithContext(t.Context(), options)); !errors.Is(err, test.err) || reported != test.reported {
+			t.Errorf("%s: reported %t, and returned %v", name, reported, err)
+		}
+	}
 }

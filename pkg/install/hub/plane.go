@@ -3,16 +3,20 @@
 //
 // It reads from watches. The first observation of a cluster starts them, and
 // later ones send nothing: they only put together what the watches have
-// brought. It writes by server-side apply under one field manager and never by
+// brought (a program with informers for the same API server gives those: see
+// Config). It writes by server-side apply under one field manager and never by
 // force, so that what others have set stays theirs, and it sends nothing where
 // an object is already as it shall be.
 package hub
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -32,6 +36,16 @@ type Config struct {
 	// HTTPClient reads what the service itself hands out by URL: logs, events,
 	// images. Nil for one that trusts the system's certificates.
 	HTTPClient *http.Client
+	// Informers let the plane read the cache of a program that watches the same API server anyway. A call returns at once;
+	// it is false if the cache does not have a kind in a namespace, and the plane watches that by itself. Else the first
+	// complete list is given to a store by Replace, and later changes one by one, until life ends. Fail takes why the cache
+	// is not kept up to date at present, and nil once it is again. Objects are *unstructured.Unstructured with their managed
+	// fields, and are shared: the plane does not change them. Of ConfigMaps only those with the label oaictl.io/cluster
+	// are given. Nil for a plane that watches everything by itself.
+	Informers func(life context.Context, kind schema.GroupVersionKind, namespace string, into interface {
+		cache.ReflectorStore
+		Fail(err error)
+	}) bool
 }
 
 // Plane is the service plane. Its methods are safe for concurrent use.
@@ -58,6 +72,7 @@ func New(config Config) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
+	api.Informers = config.Informers
 	p := &Plane{
 		api: api, http: config.HTTPClient,
 		memories: map[string]*clusterMemory{}, imageSets: map[string]imageSetRecord{}, signals: map[string]*kubewatch.Signal{},

@@ -3,13 +3,13 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -67,36 +67,26 @@ func newAgents() *unstructured.UnstructuredList {
 	return list
 }
 
-// Cached makes a manager's cache drop the fields of a hub's objects that no reconciler reads. If Agents are taken from
-// a namespace of their own, it caches the Agents of that namespace, even if the rest of the cache is limited to others.
-func Cached(options *cache.Options, namespace string) {
-	strip, texts := cache.TransformStripManagedFields(), &hubapi.Texts{}
-	options.DefaultTransform = func(object any) (any, error) {
-		if u, is := object.(*unstructured.Unstructured); is {
-			if u.GetKind() == hubapi.KindAgent {
-				unstructured.RemoveNestedField(u.Object, "status", "validationsInfo")
-			}
-			unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
-			texts.Trim(u)
-		}
-		return strip(object)
-	}
-	if namespace == "" {
-		return
-	}
-	if options.ByObject == nil {
-		options.ByObject = map[client.Object]cache.ByObject{}
-	}
-	options.ByObject[newAgent()] = cache.ByObject{Namespaces: map[string]cache.Config{namespace: {}}}
-}
-
 // hostOf is an Agent as a host.
 func (p *HubPool) hostOf(u *unstructured.Unstructured) (pool.Host, error) {
-	host, err := hub.ReadAgent(u, p.Clock.Now())
+	host, err := hub.ReadAgent(withoutChecks(u), p.Clock.Now())
 	if err != nil {
 		return pool.Host{}, err
 	}
 	return pool.OfAgent(u, &host)
+}
+
+// withoutChecks is an Agent without the results of its checks, which are long and which a pool does not ask for. It shares all
+// else with u.
+func withoutChecks(u *unstructured.Unstructured) *unstructured.Unstructured {
+	status, is := u.Object["status"].(map[string]any)
+	if !is || status["validationsInfo"] == nil {
+		return u
+	}
+	shown, said := maps.Clone(u.Object), maps.Clone(status)
+	delete(said, "validationsInfo")
+	shown["status"] = said
+	return &unstructured.Unstructured{Object: shown}
 }
 
 // Hosts are the Agents of the namespace that is watched for them, of the InfraEnvs that the

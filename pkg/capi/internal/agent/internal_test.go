@@ -259,6 +259,22 @@ func TestHostOfAnotherClusterIsNotReserved(t *testing.T) {
 	}
 }
 
+// TestChecksAreLeftOut: a pool does not read the checks of an Agent, which others read of the same object.
+func TestChecksAreLeftOut(t *testing.T) {
+	u := newAgent()
+	u.Object["status"] = map[string]any{"validationsInfo": `{"hardware":[]}`, "role": "worker"}
+	want := map[string]any{"role": "worker"}
+	if got := withoutChecks(u); !reflect.DeepEqual(got.Object["status"], want) || got.GetKind() != u.GetKind() {
+		t.Errorf("read is %v", got.Object)
+	}
+	if text, _, _ := unstructured.NestedString(u.Object, "status", "validationsInfo"); text == "" {
+		t.Error("they are gone for others, too")
+	}
+	if bare := newAgent(); withoutChecks(bare) != bare {
+		t.Error("an Agent without any is copied")
+	}
+}
+
 // TestAgentFollowsItsBootstrapData: what the data do not say any more of how a machine is let in goes from its Agent.
 func TestAgentFollowsItsBootstrapData(t *testing.T) {
 	u := newAgent()

@@ -47,6 +47,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/capi/internal/agent"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterloop"
 	"github.com/oaictl/oaictl/pkg/capi/internal/clusterspec"
+	"github.com/oaictl/oaictl/pkg/capi/internal/hubcache"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 	"github.com/oaictl/oaictl/pkg/capi/internal/webhook"
 	"github.com/oaictl/oaictl/pkg/install"
@@ -263,7 +264,9 @@ func (x *site) manage(ctx context.Context, t *testing.T) {
 		within[namespace] = cache.Config{}
 	}
 	caches := cache.Options{DefaultNamespaces: within}
-	agent.Cached(&caches, s.agentsNamespace(x))
+	if _, err := hubcache.New(&caches, hubcache.Scope{Agents: s.agentsNamespace(x), Planes: true}); err != nil {
+		t.Fatal(err)
+	}
 	mgr, err := ctrl.NewManager(x.user, ctrl.Options{
 		Scheme: newScheme(t), Metrics: metrics.Options{BindAddress: "0"}, HealthProbeBindAddress: "0", Cache: caches,
 		Client:     client.Options{Cache: &client.CacheOptions{Unstructured: true, DisableFor: []client.Object{&corev1.Secret{}}}},

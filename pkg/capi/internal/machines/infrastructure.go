@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,17 +66,43 @@ type boundedReads struct {
 
 // BoundReads makes a client, which reads unstructured objects from a cache, give up reads of a kind that the cache does not
 // list within seconds. Without a bound, a read of a kind that the manager may not list waits until its context ends. A kind
-// that was not listed is hardly waited for again. It is read as usual once the cache has listed it.
+// that was not listed is hardly waited for again. It is read as usual once the cache has listed it. AgentMachines, which a
+// reconciler watches by their type, are read by it here, too: the cache would hold unstructured ones beside these.
 func BoundReads(c client.Client) client.Client {
 	return &boundedReads{Client: c, unlisted: map[schema.GroupVersionKind]struct{}{}}
 }
 
 // Get reads an object.
 func (b *boundedReads) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	if _, is := into.(*unstructured.Unstructured); !is {
+	u, is := into.(*unstructured.Unstructured)
+	switch {
+	case !is:
 		return b.Client.Get(ctx, key, into, options...)
+	case u.GroupVersionKind() == agentv1.GroupVersion().WithKind(KindAgentMachine):
+		machine := &agentv1.AgentMachine{}
+		if err := b.bounded(ctx, u.GroupVersionKind(), key, machine, options...); err != nil {
+			return err
+		}
+		return unstructuredOf(machine, u)
 	}
-	kind := into.GetObjectKind().GroupVersionKind()
+	return b.bounded(ctx, u.GroupVersionKind(), key, into, options...)
+}
+
+// unstructuredOf puts an AgentMachine into an unstructured one.
+func unstructuredOf(machine *agentv1.AgentMachine, into *unstructured.Unstructured) error {
+	kind := into.GroupVersionKind()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(machine)
+	if err != nil {
+		return fmt.Errorf("read AgentMachine %s: %w", machine.Name, err)
+	}
+	into.Object = fields
+	into.SetGroupVersionKind(kind)
+	return nil
+}
+
+// bounded reads an object of a kind.
+func (b *boundedReads) bounded(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey, into client.Object,
+	options ...client.GetOption) error {
 	within, cancel := context.WithTimeout(ctx, b.waitFor(kind))
 	defer cancel()
 	err := b.Client.Get(within, key, into, options...)

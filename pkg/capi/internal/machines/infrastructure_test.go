@@ -8,13 +8,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/must"
+	agentv1 "github.com/oaictl/oaictl/pkg/capi/api/agent/v1beta2"
 	"github.com/oaictl/oaictl/pkg/capi/internal/machines"
 )
 
@@ -111,4 +115,30 @@ func TestReadsOfUnlistedKindsEnd(t *testing.T) {
 		listed = true
 		expect(0, "")
 	})
+}
+
+// TestAgentMachinesAreReadByTheirType: an unstructured one comes from the objects that a reconciler watches.
+func TestAgentMachinesAreReadByTheirType(t *testing.T) {
+	scheme := runtime.NewScheme()
+	must.Do(t, agentv1.AddToScheme(scheme))
+	machine := &agentv1.AgentMachine{}
+	machine.Namespace, machine.Name, machine.Spec.ProviderID = "ns", "m", "agent://1"
+	c := machines.BoundReads(interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme).WithObjects(machine).Build(), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
+			if _, is := into.(*agentv1.AgentMachine); !is {
+				t.Errorf("read is a %T", into)
+			}
+			return c.Get(ctx, key, into, options...)
+		},
+	}))
+	got := &unstructured.Unstructured{}
+	got.SetGroupVersionKind(agentv1.GroupVersion().WithKind(machines.KindAgentMachine))
+	must.Do(t, c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "m"}, got))
+	provider, _, _ := unstructured.NestedString(got.Object, "spec", "providerID")
+	if got.GetName() != "m" || got.GetKind() != machines.KindAgentMachine || got.GetAPIVersion() == "" || provider != "agent://1" {
+		t.Errorf("it is %v", got.Object)
+	}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "other"}, got); !apierrors.IsNotFound(err) {
+		t.Errorf("one that is not there: %v", err)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/pkg/capi/manifests/components"
 )
 
@@ -210,36 +211,61 @@ func TestRightsOnKindsOfThePool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		given := map[string][]string{}
-		for _, o := range objectsOf(t, filesOf(t, components.Options{})[p.ComponentsFile()]) {
-			if at(o, "kind") != "ClusterRole" {
-				continue
-			}
-			text, err := yaml.Marshal(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var role rbacv1.ClusterRole
-			if err := yaml.Unmarshal(text, &role); err != nil {
-				t.Fatal(err)
-			}
-			for _, rule := range role.Rules {
-				for _, resource := range rule.Resources {
-					if slices.Contains(rule.APIGroups, group) {
-						given[resource] = append(given[resource], rule.Verbs...)
-					}
-				}
-			}
-		}
+		given := rightsOf(t, p)
 		for resource, verbs := range want {
 			for _, verb := range verbs {
-				if !slices.Contains(given[resource], verb) {
+				if !slices.Contains(given[group+"/"+resource], verb) {
 					t.Errorf("%s may not %s %s", name, verb, resource)
 				}
 			}
 		}
-		if verbs, all := given["*"]; all {
+		if verbs, all := given[group+"/*"]; all {
 			t.Errorf("%s may %v all kinds", name, verbs)
+		}
+	}
+}
+
+// rightsOf are the verbs that the ClusterRoles of a provider give it, by group and resource.
+func rightsOf(t *testing.T, p components.Provider) map[string][]string {
+	t.Helper()
+	given := map[string][]string{}
+	for _, o := range objectsOf(t, filesOf(t, components.Options{})[p.ComponentsFile()]) {
+		if at(o, "kind") != "ClusterRole" {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					given[group+"/"+resource] = append(given[group+"/"+resource], rule.Verbs...)
+				}
+			}
+		}
+	}
+	return given
+}
+
+// TestRightsToWatchAHub: the cache of each manager holds the objects of a hub that planes read, in all namespaces.
+func TestRightsToWatchAHub(t *testing.T) {
+	for _, name := range components.Names() {
+		p, err := components.Of(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := rightsOf(t, p)
+		for _, kind := range []string{
+			hubapi.KindClusterDeployment, hubapi.KindAgentClusterInstall, hubapi.KindInfraEnv, hubapi.KindNMStateConfig, hubapi.KindAgent,
+			hubapi.KindAgentClassification, hubapi.KindBareMetalHost, hubapi.KindConfigMap,
+		} {
+			resource := hubapi.Resource(kind)
+			for _, verb := range []string{"list", "watch"} {
+				if !slices.Contains(given[resource.Group+"/"+resource.Resource], verb) {
+					t.Errorf("%s may not %s %s", name, verb, resource.Resource)
+				}
+			}
 		}
 	}
 }

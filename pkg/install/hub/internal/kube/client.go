@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
+	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 	"github.com/oaictl/oaictl/pkg/install"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -36,6 +38,7 @@ type Client struct {
 	Dynamic   dynamic.Interface
 	Raw       *rest.RESTClient
 	Texts     hubapi.Texts // of all objects that are kept
+	Informers Informers    // nil for none
 	time      *ServerTime
 
 	connecting sync.Mutex // one at a time asks what the hub has
@@ -47,6 +50,9 @@ type Client struct {
 	Namespaces map[string]*Namespace // that are watched, by name, all together by \"\"
 	follows    bool                  // lists are read from what is watched
 }
+
+// Informers fill a store with the objects of a kind in a namespace, as hub.Config says.
+type Informers = func(life context.Context, kind schema.GroupVersionKind, namespace string, into kubewatch.Filled) bool
 
 // RequestTimeout is how long a call of the API server may take, beside those that watch.
 const RequestTimeout = 30 * time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -79,12 +80,23 @@ func (c *Client) begin(ctx context.Context, namespace string, kinds []Kind) (*Na
 		c.Namespaces[namespace] = at
 	}
 	for _, k := range kinds {
-		if s := at.Stores[k]; s != nil && s.Begin() {
+		if s := at.Stores[k]; s != nil && s.Begin() && !c.share(life, s, namespace) {
 			client := c.Dynamic.Resource(k.Resource()).Namespace(namespace)
 			go kubewatch.Follow(life, s.Store, client, metav1.ListOptions{LabelSelector: k.Selector()}, c.Dynamic)
 		}
 	}
 	return at, nil
+}
+
+// share has a store filled from the caller's informers. It is false if they do not have the kind in the namespace.
+func (c *Client) share(life context.Context, s *Store, namespace string) bool {
+	if c.Informers == nil {
+		return false
+	}
+	s.shared.Store(true) // before any object comes
+	shared := c.Informers(life, hubapi.GroupVersionKind(string(s.Kind)), namespace, s)
+	s.shared.Store(shared)
+	return shared
 }
 
 // Watching is a namespace that is watched already, nil where it is not.
@@ -145,15 +157,19 @@ func (at *Namespace) Signal(s *kubewatch.Signal, cluster string) {
 type Store struct {
 	*kubewatch.Store[*unstructured.Unstructured, *unstructured.Unstructured]
 	Kind Kind
+
+	texts  *hubapi.Texts // trims the objects; nil for objects that others have, too
+	shared atomic.Bool   // its objects are those of the caller's informers, which have trimmed them
 }
 
 // newStore is an empty store. With texts it trims its objects, which must be its own then.
 func newStore(texts *hubapi.Texts, k Kind, scope string, changed func(*unstructured.Unstructured)) *Store {
+	s := &Store{Kind: k, texts: texts}
 	config := kubewatch.Config[*unstructured.Unstructured, *unstructured.Unstructured]{
 		What: k.Resource().Resource, Key: (*unstructured.Unstructured).GetName, Changed: changed,
 		Read: func(u *unstructured.Unstructured) *unstructured.Unstructured {
-			if texts != nil {
-				texts.Trim(u)
+			if !s.shared.Load() {
+				s.trim(u)
 			}
 			return u
 		},
@@ -161,7 +177,14 @@ func newStore(texts *hubapi.Texts, k Kind, scope string, changed func(*unstructu
 	if scope == "" && !k.ClusterWide() {
 		config.Key = func(u *unstructured.Unstructured) string { return ID(u.GetNamespace(), u.GetName()) }
 	}
-	return &Store{Store: kubewatch.NewStore(config), Kind: k}
+	s.Store = kubewatch.NewStore(config)
+	return s
+}
+
+func (s *Store) trim(u *unstructured.Unstructured) {
+	if s.texts != nil {
+		s.texts.Trim(u)
+	}
 }
 
 // keep puts in an object as it was written. One that has lost its label is not watched any more.
@@ -169,6 +192,9 @@ func (s *Store) keep(u *unstructured.Unstructured) {
 	if _, labelled := u.GetLabels()[s.Kind.Selector()]; s.Kind.Selector() != "" && !labelled {
 		_ = s.Delete(u) // an object of the right type is always taken
 		return
+	}
+	if s.shared.Load() { // what comes from a write is the store's own
+		s.trim(u)
 	}
 	s.Write(u)
 }
