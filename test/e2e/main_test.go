@@ -14,7 +14,7 @@ import (
 
 // sideBySide is how many installs run at once. Most of their time is spent waiting for simulated machines, so that it
 // is more than there are processors.
-const sideBySide = 1 + 4/slower
+const sideBySide = 12 / slower
 
 func TestMain(m *testing.M) {
 	flag.Parse()
