@@ -17,37 +17,8 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// TestCompact takes a cluster of three machines from its template to Available. Providers that are started anew
-// then have nothing to write.
-func TestCompact(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, 3)
-	r.order("compact", 0)
-	r.untilAvailable(aWhile)
-	r.checkKubeconfig()
-	r.checkWrites(3)
-	r.checkDescribed()
-	r.checkWatches()
-	if nodes := r.nodes(); len(nodes) != 3 {
-		t.Errorf("its nodes are %v", nodes)
-	}
-	before, after := &controlplanev1.OpenshiftAssistedControlPlane{}, &controlplanev1.OpenshiftAssistedControlPlane{}
-	r.until("it is known which updates there are", aWhile, func() (bool, string) {
-		r.get("lab", before)
-		return conditions.IsTrue(before, controlplanev1.UpgradeCompletedCondition), conditions.GetMessage(before, controlplanev1.UpgradeCompletedCondition)
-	})
-	r.stop()
-	r.writes.take()
-	r.start()
-	must.Do(t, r.clock.Sleep(t.Context(), 35*time.Minute))
-	if total, which := r.writes.take(); total > 0 {
-		r.get("lab", after)
-		t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before.Status, after.Status))
-	}
-}
-
-// checkDescribed sees that clusterctl shows a cluster that is well as one.
-func (r *rig) checkDescribed() {
+// checkDescribed sees that clusterctl shows a cluster of so many Machines that is well as one.
+func (r *rig) checkDescribed(machines int) {
 	r.t.Helper()
 	out, err := r.clusterctl("describe", "cluster", "lab", "-n", r.namespace, "--grouping=false", "--kubeconfig", r.Kubeconfig(r.t))
 	if err != nil {
@@ -62,13 +33,13 @@ func (r *rig) checkDescribed() {
 			r.t.Errorf("shown is %s", line)
 		}
 	}
-	if rows != 4 {
-		r.t.Errorf("of a control plane of three Machines there are %d rows:\n%s", rows, out)
+	if rows != machines+1 {
+		r.t.Errorf("of a control plane and %d Machines there are %d rows:\n%s", machines, rows, out)
 	}
 	r.t.Logf("clusterctl describe cluster:\n%s", out)
 }
 
-// TestCompactOverREST does so by a service without a hub. The cluster goes to another management cluster that reaches
+// TestCompactOverREST installs a cluster of three machines by a service without a hub. The cluster goes to another management cluster that reaches
 // the same service, where a worker is added, and it is deleted.
 func TestCompactOverREST(t *testing.T) {
 	t.Parallel()
@@ -83,16 +54,21 @@ func TestCompactOverREST(t *testing.T) {
 	there.checkGone()
 }
 
-// TestLiveISO boots the machines of a cluster from its discovery images as the service has them, and adds one that
-// reads its image from the providers.
+// TestLiveISO boots the machines of a cluster from its discovery images as the service has them. Providers that are
+// started anew then have nothing to write, though they serve images now. A machine that is added reads its image from
+// them.
 func TestLiveISO(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 5)
 	r.order("metal3", 1)
 	r.untilAvailable(aWhile)
 	r.untilWorkers(1)
+	r.checkKubeconfig()
+	r.checkWrites(4)
+	r.checkDescribed(4)
+	r.checkWatches()
 	before := r.imageURLs()
-	r.handOnMedia()
+	r.checkRestart(r.handOnMedia)
 	r.scaleWorkers(2)
 	r.untilWorkers(2)
 	handedOn := 0
@@ -109,6 +85,24 @@ func TestLiveISO(t *testing.T) {
 	}
 	r.delete()
 	r.checkGone()
+}
+
+// checkRestart starts the providers of an installed cluster anew, and sees that they write nothing.
+func (r *rig) checkRestart(restart func()) {
+	r.t.Helper()
+	before, after := &controlplanev1.OpenshiftAssistedControlPlane{}, &controlplanev1.OpenshiftAssistedControlPlane{}
+	r.until("it is known which updates there are", aWhile, func() (bool, string) {
+		r.get("lab", before)
+		return conditions.IsTrue(before, controlplanev1.UpgradeCompletedCondition), conditions.GetMessage(before, controlplanev1.UpgradeCompletedCondition)
+	})
+	r.stop()
+	r.writes.take()
+	restart()
+	must.Do(r.t, r.clock.Sleep(r.t.Context(), 35*time.Minute))
+	if total, which := r.writes.take(); total > 0 {
+		r.get("lab", after)
+		r.t.Errorf("providers that are started anew write %s:\n%s", which, cmp.Diff(before.Status, after.Status))
+	}
 }
 
 // TestStaticNetwork gives the machine of a cluster the network that its config selects. The object that is made of it
@@ -150,12 +144,11 @@ func (r *rig) networks() []string {
 	return names
 }
 
-// handOnMedia starts the providers anew, with media of their own.
+// handOnMedia starts the providers, which have been stopped, with media of their own.
 func (r *rig) handOnMedia() {
 	r.t.Helper()
 	port := must.Get(r.Port(r.t.Context()))(r.t)
 	r.media = fmt.Sprintf("127.0.0.1:%d", port)
-	r.stop()
 	r.start()
 }
 

@@ -18,22 +18,27 @@ import (
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 )
 
-// littleMemory has one machine lack memory for so long that the cluster is installed meanwhile.
-const littleMemory = `apiVersion: oaictl.io/v1alpha1
+// unwell has one machine of the control plane pull no image for a while, as with a pull secret that was revoked, and one
+// worker lack memory for so long that the cluster is installed meanwhile.
+const unwell = `apiVersion: oaictl.io/v1alpha1
 kind: Scenario
-metadata: {name: little-memory}
+metadata: {name: unwell}
 spec:
   hosts:
+  - match: {name: rack-host-1}
+    do: image-pull-failure
+    args: {image: ocp-release, for: 2h}
   - match: {name: rack-host-3}
     do: inventory
-    args: {memory: 4GiB, for: 1h}
+    args: {memory: 4GiB, for: 4h}
 `
 
 // TestUnwellWorkerIsLeftOut: a worker that has registered and is not ready does not hold the installation up, is not
-// wiped with it, says why, and joins once it is well and was booted again.
+// wiped with it, says why, and joins once it is well and was booted again. An installation that cannot begin since a
+// machine of the control plane may pull no image says which one it is, and begins once it may.
 func TestUnwellWorkerIsLeftOut(t *testing.T) {
 	t.Parallel()
-	trouble := must.Get(scenario.Parse("little-memory.yaml", []byte(littleMemory)))(t)
+	trouble := must.Get(scenario.Parse("unwell.yaml", []byte(unwell)))(t)
 	r := newRig(t, 4, func(r *rig) { r.scenario = trouble })
 	small := &unstructured.Unstructured{}
 	small.SetAPIVersion("metal3.io/v1alpha1")
@@ -81,6 +86,10 @@ func TestUnwellWorkerIsLeftOut(t *testing.T) {
 	})
 	written := r.site.Hardware().Writes()["rack-host-3"]
 	hold(false)
+	r.until("it is said what is missing", aWhile, func() (bool, string) {
+		said := conditions.GetMessage(r.plane(), clusterv1.AvailableCondition)
+		return strings.Contains(said, "container-images-available"), said
+	})
 	r.until("the control plane is available", aWhile, func() (bool, string) {
 		available := conditions.Get(r.plane(), clusterv1.AvailableCondition)
 		return available != nil && available.Status == metav1.ConditionTrue, conditions.GetMessage(r.plane(), clusterv1.AvailableCondition)

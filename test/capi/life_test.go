@@ -28,31 +28,30 @@ import (
 
 const aWhile = 5 * time.Minute
 
-// TestLife takes a cluster through its life: it is installed with workers, gets more, loses one machine of
-// either kind, is upgraded, goes to another management cluster, and is deleted there.
+// TestLife takes a cluster through its life: it is installed with workers while Machines are deleted, gets more, loses
+// one machine of either kind, is upgraded, goes to another management cluster, and is deleted there.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 11)
-	r.order("ha", 3)
-	r.untilAvailable(aWhile)
-	r.untilWorkers(3)
+	r := newRig(t, 9)
+	r.order("ha", 2)
+	r.deleteWhileItInstalls(2)
 	r.checkKubeconfig()
-	r.checkWrites(6)
+	r.checkWrites(7) // two of which were deleted
 
-	r.scaleWorkers(5)
-	r.untilWorkers(5)
+	r.scaleWorkers(3)
+	r.untilWorkers(3)
 
 	r.impatient()
-	r.loseWorker()
-	r.loseControlPlane()
+	r.loseWorker(3)
+	r.loseControlPlane(3)
 
-	r.upgrade()
+	r.upgrade(3)
 
 	there := r.beside()
-	r.move(there, 5)
+	r.move(there, 3)
 
-	there.scaleWorkers(6)
-	there.untilWorkers(6)
+	there.scaleWorkers(4)
+	there.untilWorkers(4)
 	there.delete()
 	there.checkGone()
 }
@@ -64,11 +63,15 @@ func named(namespace, name string) metav1.ObjectMeta {
 // workload is a client of the installed cluster.
 func (r *rig) workload() client.Client {
 	r.t.Helper()
+	if r.installed != nil {
+		return r.installed
+	}
 	of := r.site.Workload("lab")
 	if of == nil {
 		r.t.Fatal("there is no workload cluster lab")
 	}
-	return must.Get(client.New(of.Config(), client.Options{}))(r.t)
+	r.installed = must.Get(client.New(of.Config(), client.Options{}))(r.t)
+	return r.installed
 }
 
 // nodes are the ready nodes of the installed cluster, and the provider id of each.
@@ -210,18 +213,18 @@ func (r *rig) lose(m *clusterv1.Machine) {
 	}
 }
 
-// loseWorker loses a worker, which is replaced.
-func (r *rig) loseWorker() {
+// loseWorker loses one of so many workers, which is replaced.
+func (r *rig) loseWorker(workers int) {
 	r.t.Helper()
 	lost := r.machines(false)[0]
 	r.lose(&lost)
 	r.untilGone(&lost)
-	r.untilWorkers(5)
+	r.untilWorkers(workers)
 }
 
 // loseControlPlane loses a machine of the control plane, which is replaced once a person has removed its
-// member of etcd.
-func (r *rig) loseControlPlane() {
+// member of etcd. The cluster has so many workers.
+func (r *rig) loseControlPlane(workers int) {
 	r.t.Helper()
 	lost := r.machines(true)[0]
 	r.lose(&lost)
@@ -238,7 +241,7 @@ func (r *rig) loseControlPlane() {
 		r.t.Fatalf("remove the member of %s: %t %v", lost.Status.NodeRef.Name, was, err)
 	}
 	r.untilGone(&lost)
-	r.untilWorkers(5)
+	r.untilWorkers(workers)
 	r.until("etcd has three members", aWhile, func() (bool, string) {
 		endpoints := &corev1.ConfigMap{ObjectMeta: named("openshift-etcd", "etcd-endpoints")}
 		if err := r.workload().Get(r.t.Context(), client.ObjectKeyFromObject(endpoints), endpoints); err != nil {
@@ -271,10 +274,10 @@ func (r *rig) identities() map[string]string {
 	return found
 }
 
-// upgrade upgrades the cluster to a newer version, in place.
-func (r *rig) upgrade() {
+// upgrade upgrades the cluster, which has so many workers, to a newer version, in place.
+func (r *rig) upgrade(workers int) {
 	r.t.Helper()
-	r.checkUpgrade(5, func() {
+	r.checkUpgrade(workers, func() {
 		r.patch(&controlplanev1.OpenshiftAssistedControlPlane{ObjectMeta: named(r.namespace, "lab")}, func(o client.Object) {
 			o.(*controlplanev1.OpenshiftAssistedControlPlane).Spec.DistributionVersion = newer
 		})

@@ -100,6 +100,7 @@ type rig struct {
 	hosts     string // the namespace of the BareMetalHosts, and of Agents of a pool, if it differs
 	clock     clock.Clock
 	client    client.Client
+	installed client.Client // of the installed cluster, once it was asked for
 	site      *management.Site
 	webhooks  *kubetest.Webhooks
 	overREST  bool               // the providers reach the service itself, and no hub
@@ -328,7 +329,7 @@ func (r *rig) offer(version string) {
 func (r *rig) until(what string, within time.Duration, ask func() (bool, string)) {
 	r.t.Helper()
 	last, began := "", time.Now()
-	for deadline := began.Add(within); time.Now().Before(deadline) && r.clock.Sleep(r.t.Context(), 10*time.Second) == nil; {
+	for deadline := began.Add(within); time.Now().Before(deadline) && r.clock.Sleep(r.t.Context(), 30*time.Second) == nil; {
 		done, now := ask()
 		if done {
 			r.t.Logf("after %s: %s", time.Since(began).Round(time.Second), what)

@@ -165,13 +165,3 @@ func createCluster(ctx context.Context, binary, address, file, dir string) *exec
 	command.WaitDelay = 10 * time.Second
 	return command
 }
-
-// build builds oaictl.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "oaictl")
-	if output, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/oaictl").CombinedOutput(); err != nil {
-		t.Fatalf("build oaictl: %v\n%s", err, output)
-	}
-	return binary
-}

@@ -115,9 +115,9 @@ type faulty struct {
 	mu     sync.Mutex
 	calls  []call
 	places []place // in the order in which they were first seen
-	at     place
+	at     []place
 	kind   *faultKind
-	struck int
+	struck map[place]int // how often, at each place
 }
 
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
@@ -133,9 +133,9 @@ func (f *faulty) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !slices.Contains(f.places, here) {
 		f.places = append(f.places, here)
 	}
-	strike := f.kind != nil && here == f.at && (f.kind.times == 0 || f.struck < f.kind.times)
+	strike := f.kind != nil && slices.Contains(f.at, here) && (f.kind.times == 0 || f.struck[here] < f.kind.times)
 	if strike {
-		f.struck++
+		f.struck[here]++
 	}
 	f.mu.Unlock()
 
@@ -219,7 +219,7 @@ func startTrial(t *testing.T, file string, speed float64, change func(*simulator
 	})
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
-	return &trial{address: s.URL(), wire: &faulty{address: s.URL(), next: transport}, time: time, cluster: cluster, dir: t.TempDir()}
+	return &trial{address: s.URL(), wire: &faulty{address: s.URL(), next: transport, struck: map[place]int{}}, time: time, cluster: cluster, dir: t.TempDir()}
 }
 
 // run installs, as `oaictl create cluster` does. A total of zero is no limit.
@@ -265,40 +265,63 @@ func placesOf(t *testing.T, file string) []place {
 	return x.wire.places
 }
 
+// bears installs with trouble of one kind at some places: the install ends with one cluster, one InfraEnv and one install.
+func bears(t *testing.T, file string, kind faultKind, at ...place) {
+	t.Helper()
+	x := newTrial(t, file, kind.speed)
+	x.wire.at, x.wire.kind = at, &kind
+	result, events, err := x.run(t, 0)
+	if err != nil || result.Verdict != model.VerdictInstalled {
+		t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
+	}
+	once(t, x.address, x.wire.calls)
+	for _, p := range at {
+		if x.wire.struck[p] == 0 {
+			t.Logf("this install made no such request, which is made now and then only: %s", p)
+		}
+	}
+}
+
 // TestFaultsAtEveryCall makes every kind of trouble at every request in every
 // phase. What passes is borne: the install ends with one cluster, one InfraEnv
 // and one install. What lasts ends the run with its word and exit code.
+// A read changes nothing, so that one install bears the trouble of all reads that
+// fails at once, each of them in turn.
 func TestFaultsAtEveryCall(t *testing.T) {
 	file := "testdata/everything/cluster.yaml"
 	places := placesOf(t, file)
 	t.Logf("%d places: %v", len(places), places)
+	reads := slices.DeleteFunc(slices.Clone(places), place.writes)
+	for _, kind := range passingFaults() {
+		if kind.reaches {
+			continue // for a read it is the same as one that does not reach, save for a missing answer: see below
+		}
+		t.Run("every read, "+kind.name, func(t *testing.T) {
+			t.Parallel()
+			bears(t, file, kind, reads...)
+		})
+	}
 	for _, at := range places {
 		for _, kind := range passingFaults() {
-			if kind.reaches && !at.writes() && kind.speed == faultSpeed {
-				continue // for a read it is the same as one that does not reach
+			if !at.writes() && kind.speed == faultSpeed {
+				continue // see above
 			}
 			t.Run(at.String()+", "+kind.name, func(t *testing.T) {
 				t.Parallel()
-				x := newTrial(t, file, kind.speed)
-				x.wire.at, x.wire.kind = at, &kind
-				result, events, err := x.run(t, 0)
-				if err != nil || result.Verdict != model.VerdictInstalled {
-					t.Fatalf("verdict %q: %v\n%s", result.Verdict, err, story(events))
-				}
-				once(t, x.address, x.wire.calls)
+				bears(t, file, kind, at)
 			})
 		}
 		for _, fault := range lastingFaults() {
 			t.Run(fmt.Sprintf("%s, %d", at, fault.status), func(t *testing.T) {
 				t.Parallel()
 				x := newTrial(t, file, faultSpeed)
-				x.wire.at = at
+				x.wire.at = []place{at}
 				x.wire.kind = &faultKind{make: func(r *http.Request) (*http.Response, error) {
 					return answer(r, fault.status, "application/json", fault.body), nil
 				}}
 				result, events, err := x.run(t, 0)
 				switch {
-				case x.wire.struck == 0:
+				case len(x.wire.struck) == 0:
 					t.Skip("this install made no such request: it is made now and then only")
 				case at.path == "/v2/events" && fault.status == http.StatusBadRequest:
 					// A service that does not understand the question for events

@@ -24,7 +24,7 @@ var server kubetest.Shared
 // How many installs run at once: most of their time is spent waiting for machines. A given service has other users,
 // too.
 const (
-	sideBySide      = 8
+	sideBySide      = 12
 	sideBySideGiven = 6
 )
 
