@@ -71,6 +71,11 @@ func TestAddNodesStates(t *testing.T) {
 		"installing": {func(_ *decidetest.World, h *model.Host) {
 			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"
 		}, model.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
+		"installing, while checks fail": {func(w *decidetest.World, h *model.Host) {
+			h.State, h.Progress.Stage = model.HostInstalling, "Writing image to disk"
+			h.Validations = []model.Validation{{ID: "has-min-memory", Category: "hardware", Status: "failure", Message: "too little memory"}}
+			w.Host("host-cp-0").Validations = h.Validations
+		}, model.VerdictWaiting, "", "worker-1: Writing image to disk", "", ""},
 		"stuck": {func(w *decidetest.World, h *model.Host) {
 			h.State, h.Progress = model.HostInstalling,
 				model.HostProgress{Stage: "Writing image to disk", Updated: w.Observed.At.Add(-3 * time.Hour)}

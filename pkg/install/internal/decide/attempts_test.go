@@ -160,6 +160,20 @@ func TestFirstLooksOfALoopWait(t *testing.T) {
 	}
 }
 
+// TestWriteThatIsNotKept names the field that the service does not keep, if that is the only one.
+func TestWriteThatIsNotKept(t *testing.T) {
+	w := decidetest.ReadyWorld(t, decidetest.Sample(3, 0))
+	w.Desired.Spec.Spec.Discovery.KernelArgs, w.Desired.Options.Reimage = []string{"console=ttyS0"}, true
+	update := w.Decide().Actions[0]
+	for range 6 {
+		w.Memory.Note(update, nil, w.Observed.At)
+	}
+	plan := w.Decide()
+	if !decidetest.HasReason(plan, "NotKept") || plan.Blockers[0].Field != "spec.discovery.kernelArgs" {
+		t.Errorf("blockers %+v", plan.Blockers)
+	}
+}
+
 // TestMemoryHasNoSecrets of what was refused or done.
 func TestMemoryHasNoSecrets(t *testing.T) {
 	c := decidetest.Sample(3, 0)

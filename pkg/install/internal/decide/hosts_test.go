@@ -106,6 +106,9 @@ func TestMachineThatAnotherClusterHas(t *testing.T) {
 		if test.blocks {
 			said = strings.Contains(plan.Blockers[0].Message, test.text) && strings.Contains(plan.Blockers[0].Remedy.String(), "host-other")
 		}
+		if test.blocks && slices.ContainsFunc(plan.Waits, func(x model.Wait) bool { return x.Scope == model.ScopeHost.Of(test.host) }) {
+			t.Errorf("%s: it is waited for: %+v", name, plan.Waits)
+		}
 		if !said {
 			t.Errorf("%s: not said; blockers %+v, waits %+v", name, plan.Blockers, plan.Waits)
 		}

@@ -31,6 +31,10 @@ func TestImageOfAddedNodes(t *testing.T) {
 		"of another version": {func(w *decidetest.World, c *spec.Cluster) {
 			c.Spec.Discovery.OSVersion = "4.22"
 		}, "lab-2", "infraenv/lab-2/register"},
+		"of a cluster that was updated since": {func(w *decidetest.World, _ *spec.Cluster) {
+			w.Spoke, w.Observed.Cluster.Version = decidetest.NewSpoke(), ""
+			w.Spoke.Seen.Version = "4.21.3"
+		}, "lab-2", "infraenv/lab-2/register"},
 		"of the same version": {change: func(w *decidetest.World, c *spec.Cluster) { c.Spec.Discovery.OSVersion = "4.20" }},
 		"holds a machine that was lost in the install": {func(w *decidetest.World, _ *spec.Cluster) {
 			w.Host("host-worker-0").State = model.HostFailed

@@ -57,6 +57,29 @@ func TestReading(t *testing.T) {
 	if got := strings.Join(decide.NewSnapshot(r.Desired, observed).Reading(), " "); err != nil || got != "cp-0 cp-1" {
 		t.Errorf("%q, %v", got, err)
 	}
+	observed.Cluster = nil
+	if got := decide.NewSnapshot(r.Desired, observed).Reading(); len(got) > 0 {
+		t.Errorf("without a cluster: %q", got)
+	}
+}
+
+// TestHasToBoot: hosts that are added boot once the cluster accepts them and they are asked for.
+func TestHasToBoot(t *testing.T) {
+	for name, test := range map[string]struct {
+		state model.ClusterState
+		adds  bool
+		boots bool
+	}{
+		"accepted and asked for": {model.ClusterAddingHosts, true, true},
+		"not asked for":          {model.ClusterAddingHosts, false, false},
+		"not accepted yet":       {model.ClusterInstalled, true, false},
+	} {
+		w := decidetest.InstalledWithout(t, decidetest.Sample(3, 2), false)
+		w.Desired.Options.AddNodes, w.Observed.Cluster.State = test.adds, test.state
+		if got := decide.NewSnapshot(w.Desired, &w.Observed).HasToBoot("worker-1"); got != test.boots {
+			t.Errorf("%s: boots %v", name, got)
+		}
+	}
 }
 
 func TestThenOfNothing(t *testing.T) {
@@ -125,8 +148,14 @@ func TestThenOfHostsToReboot(t *testing.T) {
 	if !decidetest.HasKind(plan, model.UpdateCluster) || !decidetest.HasKind(plan, model.UpdateInfraEnv) {
 		t.Errorf("the plan does %v", decidetest.Keys(plan.Actions))
 	}
-	if !slices.Contains(lines, "wait for cp-0, cp-1, cp-2 to be rebooted into the new image") {
+	if lines[0] != "wait for cp-0, cp-1, cp-2 to be rebooted into the new image" ||
+		slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "and register") }) {
 		t.Errorf("then: %q", lines)
+	}
+	w.Observed.Hosts, w.Observed.Cluster.State = nil, model.ClusterDiscovering
+	if plan, lines = follow(w); !decidetest.HasKind(plan, model.UpdateInfraEnv) ||
+		slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "the new image") }) {
+		t.Errorf("without hosts: %v, then %q", decidetest.Keys(plan.Actions), lines)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
 	"github.com/oaictl/oaictl/pkg/install/model"
@@ -108,5 +109,18 @@ func TestAllowedAddress(t *testing.T) {
 	w.Desired.Spec.Spec.Network.VIPs.API = []string{"192.0.2.77"}
 	if plan := w.Decide(); decidetest.HasKind(plan, model.ApproveRequest) {
 		t.Error("a virtual address is approved")
+	}
+}
+
+// TestMarksOfAddedNodes: a node gets once what the file says of it, as it joins and long after.
+func TestMarksOfAddedNodes(t *testing.T) {
+	w := decidetest.AddsOne(t)
+	w.Live(t, 10)
+	w.Desired.Spec.Host("worker-1").Labels = map[string]string{"rack": "a"}
+	for _, later := range []time.Duration{0, 30 * 24 * time.Hour} {
+		w.Observed.At = w.Observed.At.Add(later)
+		if got := decidetest.Keys(w.Decide().Actions); !slices.Equal(got, []string{"node/worker-1/update"}) {
+			t.Errorf("%s later: %v", later, got)
+		}
 	}
 }
