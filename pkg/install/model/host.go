@@ -93,15 +93,12 @@ const (
 // a later one.
 func (h *Host) HasRebooted() bool {
 	const boot = "Rebooting"
-	if h.Progress.Stage == boot {
-		return true
-	}
 	at, reboot := slices.Index(h.Progress.Stages, h.Progress.Stage), slices.Index(h.Progress.Stages, boot)
 	if at >= 0 && reboot >= 0 {
-		return at > reboot
+		return at >= reboot
 	}
 	switch h.Progress.Stage {
-	case "Waiting for ignition", "Configuring", "Joined", "Done":
+	case boot, "Waiting for ignition", "Configuring", "Joined", "Done":
 		return true
 	}
 	return false

@@ -7,12 +7,16 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/internal/decidetest"
+	"github.com/oaictl/oaictl/pkg/install/internal/nodeplan"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 
 // TestAnotherWasGivenUp: a MachineSet that gave up another Machine is not lowered again.
 func TestAnotherWasGivenUp(t *testing.T) {
 	w := decidetest.NewShrinking(3, 3, true, "worker-1")
+	if plan := w.Decide(); nodeplan.GiveUp(w.Observed(), &plan) != "" {
+		t.Errorf("nothing has begun: %s", nodeplan.GiveUp(w.Observed(), &plan))
+	}
 	for len(w.Spoke.MachineSets[0].Lowered) == 0 {
 		for _, a := range w.Decide().Actions {
 			must.Do(t, w.Apply(a))

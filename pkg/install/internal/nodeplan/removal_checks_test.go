@@ -141,6 +141,16 @@ func TestRefusedRemovals(t *testing.T) {
 	}
 }
 
+// TestMembersOfNoNode: beside a name that is not known, the members of etcd are named whose nodes are gone, but that of a
+// node that is to go.
+func TestMembersOfNoNode(t *testing.T) {
+	w := decidetest.NewShrinking(5, 0, false, "worker-7", "cp-4")
+	w.DropNode("cp-3")
+	w.DropNode("cp-4")
+	check.Equal(t, w.Decide().Blockers[0].Message, "neither the cluster nor the service has a node or host worker-7; "+
+		"the etcd members of no node are a3 (192.168.127.13)")
+}
+
 // TestNothingBeginsBesideARefusal: where one of several nodes is refused, none begins; one that has
 // begun goes on, and what is refused does not end its way.
 func TestNothingBeginsBesideARefusal(t *testing.T) {
@@ -187,6 +197,7 @@ func TestWarningsOfRemoval(t *testing.T) {
 	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused",
 		"OthersNotReady", "KeepsRunning"}
 	check.Slice(t, reasons(), want, "told")
+	check.Equal(t, w.Decide().Warnings[2].Message, "nothing makes these pods again: shop/web-worker-1", "of pods")
 	check.Contains(t, w.Decide().Warnings[5].Message, "no other is ready", "of the last router")
 	n.Cordoned = true // by a user
 	w.Memory = model.Memory{}

@@ -70,6 +70,11 @@ func TestOrderOfRemoval(t *testing.T) {
 			w.Person = true
 			return w
 		}, fmt.Sprintf(drained+", "+ending, "cp-3"), "removed: cp-3", ""},
+		"whose record says nothing of the machine": {func() *decidetest.Shrinking {
+			w := decidetest.NewShrinking(3, 2, false, "worker-1")
+			w.Host("worker-1").Inventory = model.Inventory{}
+			return w
+		}, fmt.Sprintf(drained+", "+ending, "worker-1"), "removed: worker-1", ""},
 		"that is gone, all but its record": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Spoke.Nodes = slices.DeleteFunc(w.Spoke.Nodes, func(n model.Node) bool { return n.Name == "worker-1" })
