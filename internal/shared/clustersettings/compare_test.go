@@ -52,6 +52,10 @@ func TestSameByMeaning(t *testing.T) {
 		"not all roles":                   {model.SettingHyperthreading, spec.RoleSet{"control-plane", "worker"}, spec.RoleSet{"all"}, false},
 		"no roles":                        {model.SettingHyperthreading, spec.RoleSet{"none"}, spec.RoleSet{"control-plane"}, false},
 		"kernel arguments in other order": {model.SettingKernelArguments, []string{"a", "b"}, []string{"b", "a"}, false},
+		"more is said of Ironic":          {model.SettingIronic, spec.Ironic{Agent: true}, spec.Ironic{Agent: true, Image: "q/ironic"}, true},
+		"the image of Ironic alone":       {model.SettingIronic, spec.Ironic{Image: "q/ironic"}, spec.Ironic{Agent: true, Image: "q/ironic"}, true},
+		"another image of Ironic":         {model.SettingIronic, spec.Ironic{Image: "q/ironic"}, spec.Ironic{Image: "q/other"}, false},
+		"no agent of Ironic":              {model.SettingIronic, spec.Ironic{Agent: true}, spec.Ironic{}, false},
 		"role left to the service":        {model.SettingRole, "auto", "worker", true},
 		"role":                            {model.SettingRole, "control-plane", "worker", false},
 	} {

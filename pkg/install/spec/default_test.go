@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -51,5 +52,24 @@ func TestNetworkDefaults(t *testing.T) {
 	}
 	if c.Spec.Hosts[2].BMC != nil {
 		t.Error("a host without bmc has one")
+	}
+}
+
+// TestFencingByDefault: two machines are a cluster with fencing if both have it, and of more machines no two are.
+func TestFencingByDefault(t *testing.T) {
+	for name, test := range map[string]struct {
+		hosts, fenced int
+		fencing       bool
+	}{"both": {2, 2, true}, "one of two": {2, 1, false}, "two of three": {3, 2, false}} {
+		var c Cluster
+		for i := range test.hosts {
+			h := Host{Role: ControlPlane}
+			if i < test.fenced {
+				h.Fencing = &Fencing{}
+			}
+			c.Spec.Hosts = append(c.Spec.Hosts, h)
+		}
+		c.defaultTopology()
+		check.Equal(t, c.Spec.Topology.Fencing, test.fencing, name)
 	}
 }

@@ -57,6 +57,15 @@ func parse(t *testing.T, text string, files map[string]string) (*Cluster, error)
 	return Parse(t.Context(), "cluster.yaml", []byte(text), world(all))
 }
 
+// TestProblemsEnd: of a file with very many problems only the first are reported.
+func TestProblemsEnd(t *testing.T) {
+	_, err := parse(t, strings.Replace(good, more, strings.Repeat("  -\n", maxProblems+100), 1), nil)
+	var problems *Problems
+	if !errors.As(err, &problems) || len(problems.List) != maxProblems {
+		t.Fatalf("%d problems: %v", len(problems.List), err)
+	}
+}
+
 // All problems of a file come at once, in its order, and none repeats a secret.
 func TestManyProblemsGolden(t *testing.T) {
 	text, err := os.ReadFile("testdata/many-problems.yaml")

@@ -168,7 +168,7 @@ func sensible(mode int) bool {
 			return false
 		}
 	}
-	return mode > 0 && mode <= 0o7777 && owner != 0 && group&^owner == 0 && others&^group == 0
+	return owner != 0 && group&^owner == 0 && others&^group == 0
 }
 
 // maxRemembered bounds what a Checker keeps: more than there are pools of machines.

@@ -342,3 +342,30 @@ func BenchmarkInfraEnvPlans4000(b *testing.B) {
 		})
 	}
 }
+
+// TestHeldBy: of several InfraEnvs of one architecture, one is for the hosts whose networks it holds, or, like them, for
+// none.
+func TestHeldBy(t *testing.T) {
+	settings := func(yaml string) model.Settings {
+		if yaml == "" {
+			return model.Settings{}
+		}
+		return model.Settings{model.SettingStaticNetworks: model.ValueOf([]model.StaticNetwork{{YAML: yaml}})}
+	}
+	for name, test := range map[string]struct {
+		want, have string
+		held       bool
+	}{
+		"neither has networks": {"", "", true},
+		"only the plan":        {"a: 1", "", false},
+		"only the InfraEnv":    {"", "a: 1", false},
+		"the same":             {"a: 1", "a: 1", true},
+		"others":               {"a: 1", "b: 1", false},
+	} {
+		plan := model.InfraEnvPlan{Name: "lab", Settings: settings(test.want)}
+		got := infraenv.HeldBy(&plan, &model.InfraEnv{Settings: settings(test.have)}, []model.InfraEnvPlan{plan, {Name: "lab-2"}})
+		if got != test.held {
+			t.Errorf("%s: held %v", name, got)
+		}
+	}
+}

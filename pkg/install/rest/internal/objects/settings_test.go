@@ -153,6 +153,9 @@ func TestSettingsOfNothing(t *testing.T) {
 			t.Errorf("%s out of nothing", key)
 		}
 	}
+	if _, said := tables.InfraEnv.Settings(&InfraEnv{})[model.SettingNetworkDelay]; said {
+		t.Errorf("%s out of nothing", model.SettingNetworkDelay)
+	}
 }
 
 // The optional operators of a bundle are sent with it and not shown.
