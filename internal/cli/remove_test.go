@@ -130,7 +130,7 @@ func TestRemoveNode(t *testing.T) {
 		"no":               {"remove-node w-1" + to, "n\n", 1, []string{"remove w-1 from lab.example.com? [y/N]", "not confirmed; nothing was done"}},
 		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, and needs 3", "replace-node cp-1"}},
 		"unknown":          {"remove-node w-7" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
-		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or host w-7"}},
+		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or a host w-7"}},
 		"no such cluster":  {"remove-node w-1 --yes --cluster other" + to, "", 5, []string{"the service has none of that name or id"}},
 		"no kubeconfig":    {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig none", "", 3, []string{"none"}},
 		"unreachable":      {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig " + kubeconfigFor(t, "https://127.0.0.1:1"), "", 1, []string{"connection refused"}},

@@ -202,7 +202,7 @@ func TestReplacementIsRefused(t *testing.T) {
 	}
 	byItself := false // once the new one has joined
 	for _, s := range result.Plan.Removals[0].Left {
-		byItself = byItself || s.Message == "wait for the etcd operator to take the member of cp-1 away"
+		byItself = byItself || s.Message == "wait for the etcd operator to remove the member of cp-1"
 		if s.Kind == model.DeleteSecret {
 			t.Errorf("one that is well: %s", s.Message)
 		}

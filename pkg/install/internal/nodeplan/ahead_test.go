@@ -34,7 +34,7 @@ func TestMachineOfTheCluster(t *testing.T) {
 	}{
 		"recorded by the service": {
 			spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:00:00"}}, func(*decidetest.World) {},
-			"what the file says of w-5 fits cp-0 (MAC 52:54:00:00:00:00, serial SNcp-0), a machine that was installed for this cluster already",
+			"the file describes w-5 with values that match cp-0 (MAC 52:54:00:00:00:00, serial SNcp-0), a machine that is already installed in this cluster",
 		},
 		"added by another file": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:04:04"}}, func(w *decidetest.World) {
 			earlier := decidetest.Machine("w-4", "52:54:00:00:04:04", 44)
@@ -50,7 +50,7 @@ func TestMachineOfTheCluster(t *testing.T) {
 		"a node's address": {spec.Host{Name: "w-5", Net: &spec.HostNet{IP: "192.168.127.77/24"}}, func(w *decidetest.World) {
 			w.Spoke.Seen.Nodes = []model.Node{{Name: "w-7", Created: decidetest.Start(), Ready: true,
 				Addresses: []netip.Addr{netip.MustParseAddr("192.168.127.77")}}}
-		}, "w-5 is given the address 192.168.127.77, which is that of the node w-7"},
+		}, "w-5 has the address 192.168.127.77 in its settings, but this address belongs to that of the node w-7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := decidetest.Grown(t, false, test.host)

@@ -64,13 +64,13 @@ func TestRefusedRemovals(t *testing.T) {
 		}, "EtcdUnknown", model.CodeInput, "request timed out"},
 		"nobody knows it": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 2, true, "worker-7")
-		}, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
+		}, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or a host worker-7"},
 		"a host that is no node yet": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Spoke.Nodes = w.Spoke.Nodes[:4]
 			w.Hosts[4].State, w.Hosts[4].Inventory.Interfaces = model.HostReady, nil
 			return w
-		}, "NoNode", model.CodeInput, "is no node of the cluster: it is ready"},
+		}, "NoNode", model.CodeInput, "is not a node of the cluster: its state is ready"},
 		"a host that installs": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Hosts[4].State, w.Hosts[4].Status = model.HostInstalling, "installing-in-progress"
