@@ -99,7 +99,7 @@ func TestAddNode(t *testing.T) {
 		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},
 		{"timed out", growing(model.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --until added --timeout 5m"}, nil},
 		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml --until added\n"}, nil},
-		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
+		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can only be added to an installed cluster", "oaictl create cluster"}, nil},
 		{"record lost", forgotten("node-3"), nil, 3, []string{
 			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
 		}, nil},

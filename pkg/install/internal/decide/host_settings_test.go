@@ -25,7 +25,7 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		"an extension": {hints: spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"},
 			says: "wwnWithExtension is not known to the Assisted Installer"},
 		"a link":         {hints: spec.DiskHints{DeviceName: "/dev/disk/by-id/b"}, says: "compares it with /dev/NAME"},
-		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints fit 2 disks: /dev/sda, /dev/sdb"},
+		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints match 2 disks: /dev/sda, /dev/sdb"},
 		"a gigabyte out": {hints: spec.DiskHints{MinSizeGigabytes: 481, Model: "SAMSUNG"}, says: "no disk fits the hints"},
 	} {
 		w := decidetest.ReadyHub(t, decidetest.Sample(3, 0))

@@ -100,7 +100,7 @@ func TestMarksHoldNothingUp(t *testing.T) {
 	}
 	want := []string{
 		"Drift: the node cp-0 has the provider id another://cp-0, but the file has metal3://m/cp-0; the provider id of a node cannot be changed",
-		"NodeNotMarked: the node worker-0 is not given what the file says of it: nodes are read only",
+		"NodeNotMarked: the node worker-0 does not get the settings of the file: nodes are read only",
 	}
 	if diff := cmp.Diff(want, told); diff != "" || plan.Verdict != model.VerdictInstalled || len(plan.Blockers) > 0 {
 		t.Errorf("%s\n%+v", diff, plan)
