@@ -25,7 +25,7 @@ func TestBaseThatIsNone(t *testing.T) {
 	for _, c := range []struct{ base, says string }{
 		{"notiso.iso", "notiso.iso"},
 		{"none.iso", "none.iso"},
-		{"mainframe.iso", "mainframe.iso: it is for s390x, and the machines are x86_64"},
+		{"mainframe.iso", "mainframe.iso: it is for s390x, but the machines are x86_64"},
 		{server.URL + "/notiso.iso", server.URL + "/notiso.iso"},
 	} {
 		got := runLive(t, "", "", false, "create", "cluster", "-f", file, "--simulate", "--base", c.base)

@@ -139,7 +139,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 		t.Fatal("the example has other addresses now", err)
 	}
 	address := runLive(t, service.URL, "", false, "create", "images", "-f", "address.yaml", "--base", "base.iso", "-d", "other", "--netboot")
-	if address.code != 1 || !strings.Contains(address.errors, "the service has another static network for nic0 (52:54:00:00:05:00) than the file") {
+	if address.code != 1 || !strings.Contains(address.errors, "the static network for nic0 (52:54:00:00:05:00) in the service differs from the file") {
 		t.Errorf("another address than the service's ends with %d:\n%s", address.code, address.errors)
 	}
 	// Images for a drive are served all the same.

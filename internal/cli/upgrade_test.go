@@ -69,10 +69,10 @@ func TestUpgradeCluster(t *testing.T) {
 	say("lab --to 4.20", 2, `"4.20" is no version such as 4.20.5`)
 	say("lab --to 4.20.9", 5, "upgrade lab.example.com: channel stable-4.20 has no update from 4.20.4 to 4.20.9. It offers 4.20.6, 4.20.5", "Next: oaictl upgrade cluster lab")
 	say("lab --to 4.21.3", 5, "channel stable-4.20 does not lead to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
-	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1, and OpenShift does not go back\n")
-	say("lab --to 4.20.7", 3, "not recommended for this cluster: DiskTrouble: It may break (https://example.com/trouble). To take the risk: oc adm upgrade --to=4.20.7 --allow-not-recommended")
+	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1. OpenShift cannot be downgraded\n")
+	say("lab --to 4.20.7", 3, "not recommended for this cluster: DiskTrouble: It may break (https://example.com/trouble). To accept the risk: oc adm upgrade --to=4.20.7 --allow-not-recommended")
 	s.patched(t, "machineconfiguration.openshift.io", "machineconfigpools", "worker", `{"spec": {"paused": false}}`)
-	say("lab --to 4.20.5 --detach", 0, "The cluster is asked to update from 4.20.4 to 4.20.5")
+	say("lab --to 4.20.5 --detach", 0, "oaictl requests the update from 4.20.4 to 4.20.5")
 	say("lab --to 4.20.5 --timeout 1ms", 8, "taken longer than 1ms, and goes on", "Next: oaictl upgrade cluster lab --to 4.20.5 --timeout 1ms")
 	for !strings.Contains(say("lab", 0, "Next: oaictl upgrade cluster lab --to 4.20.5").out, "% complete") {
 		t.Log("the update has not begun")
