@@ -69,7 +69,7 @@ func TestCreateNamesAddNode(t *testing.T) {
 	service := lab()
 	service.looks = growing("")
 	got := run(t, service, "", "create", "cluster", "-f", file, "--dir", "out", "--service-url", "http://fake")
-	for _, words := range []string{"node-2 has not come; it was not required.", "Next: oaictl --service-url http://fake add-node -f workers.yaml --dir out\n"} {
+	for _, words := range []string{"node-2 has not registered; it was not required.", "Next: oaictl --service-url http://fake add-node -f workers.yaml --dir out\n"} {
 		if got.code != 0 || !strings.Contains(got.errors, words) {
 			t.Errorf("code %d, without %q:\n%s", got.code, words, got.errors)
 		}

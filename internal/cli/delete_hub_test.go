@@ -83,8 +83,8 @@ func TestDeleteHostThatRuns(t *testing.T) {
 func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	here(t)
 	for says, left := range map[string]int{
-		"cluster lab gone, with what was left of it\n": 1,
-		"cluster lab not there: nothing was deleted\n": 0,
+		"cluster lab deleted, with its remaining objects\n": 1,
+		"cluster lab not there: nothing was deleted\n":      0,
 	} {
 		service := onAHub()
 		service.clusters, service.left = nil, left
@@ -151,7 +151,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]model.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
 		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
 		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
-		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org keep running; only the service forgets them."},
+		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org continue to run; only the service deletes its records of them."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

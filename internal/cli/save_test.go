@@ -88,7 +88,7 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.Do(t, os.WriteFile("file", nil, 0o600))
 	for line, next := range map[string]string{
-		"logs lab --to /nonexistent/x":       "make the folder that it is to lie in, or name another",
+		"logs lab --to /nonexistent/x":       "create its folder, or give another path",
 		"logs lab --to .":                    "name a file in that folder",
 		"download iso lab --dir file":        "name a place that exists",
 		"download kubeconfig lab --dir file": "name a place that exists",

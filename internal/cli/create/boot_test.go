@@ -41,7 +41,7 @@ func TestMediaURL(t *testing.T) {
 		"one way":                {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "http://192.0.2.1:8880"},
 		"one way that is IPv6":   {bootOptions{}, "0.0.0.0:8880", []string{"2001:db8::1", "2001:db8::1"}, "http://[2001:db8::1]:8880"},
 		"one BMC not to be seen": {bootOptions{}, "[::]:8880", []string{"", "192.0.2.1"}, "http://192.0.2.1:8880"},
-		"two ways":               {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "198.51.100.1"}, "a is reached from 192.0.2.1; b is reached from 198.51.100.1: say which with --media-url"},
+		"two ways":               {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "198.51.100.1"}, "a is reached from 192.0.2.1; b is reached from 198.51.100.1: give the correct address with --media-url"},
 		"no way":                 {bootOptions{}, "[::]:8880", []string{"", ""}, "there is no route to any BMC from here (network is unreachable)"},
 		"behind a proxy":         {bootOptions{BMCProxy: "http://proxy:3128"}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "--media-url is needed with --bmc-proxy"},
 	} {

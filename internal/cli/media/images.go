@@ -231,7 +231,7 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	advised := *fault
 	advised.Next = model.Command("create cluster -f", listtext.Quoted(o.File), "--detach")
 	if missing.Installed {
-		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+		advised.Err = errors.New("the cluster is installed; use oaictl add-node to add hosts")
 		advised.Next = model.Command("add-node -f", listtext.Quoted(o.File))
 	}
 	return &advised
