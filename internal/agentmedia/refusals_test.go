@@ -255,7 +255,7 @@ func TestManifestOfAnotherContent(t *testing.T) {
 	m.put("extra/b.yaml", "b: 1\n")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one with that name, but its content is different") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {

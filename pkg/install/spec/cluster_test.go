@@ -155,7 +155,7 @@ func TestImageOfOracleCloud(t *testing.T) {
 		text := edit{"  baseDomain", "  platform: {type: external, external: {name: oci}}\n" + add + "  baseDomain"}.apply(t, platform.apply(t, good))
 		cluster, err := parse(t, text, nil)
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "platform external oci goes with the minimal image only")):
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "platform external oci only works with the minimal image")):
 			t.Errorf("%q: %v", add, err)
 		case want != "" && err != nil:
 			t.Errorf("%q: %v", add, err)

@@ -330,7 +330,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(infra), infra); err != nil {
 		t.Fatal(err)
 	}
-	const want = "waiting for ClusterDeployment hc (finalizers: hive.openshift.io/deprovision) to go, which the controllers see to that set the finalizers"
+	const want = "waiting for ClusterDeployment hc (finalizers: hive.openshift.io/deprovision) to be removed by the controllers that set these finalizers"
 	if got := conditions.GetMessage(infra, clusterv1.DeletingCondition); got != want {
 		t.Errorf("it says %q", got)
 	}

@@ -290,7 +290,7 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 		says  *metav1.Condition
 		waits string // the message; "" where the host goes back
 	}{
-		"nothing yet":                  {hook: hook, waits: "waiting for the control plane to say whether etcd can do without this machine"},
+		"nothing yet":                  {hook: hook, waits: "waiting for the control plane to check whether etcd works without this machine"},
 		"etcd needs it":                {hook: hook, says: says("EtcdQuorum", "etcd needs it"), waits: "etcd needs it"},
 		"nothing is known of etcd":     {hook: hook, says: says("ClusterUnreachable", "it does not answer"), waits: "it does not answer"},
 		"etcd can do without it":       {hook: hook, says: says(controlplanev1.WaitingForOtherHooksReason, "waiting for the hooks of others")},

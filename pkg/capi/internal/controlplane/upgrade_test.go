@@ -126,7 +126,7 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 		"right":                   {has: "4.20.5"},
 		"of another release":      {has: "4.20.6"},
 		"forced":                  {has: "4.20.5", force: "4.20.5"},
-		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and forces nothing: it has to be "4.20.5"`},
+		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and has no effect: it must be "4.20.5"`},
 		"forced without a reason": {has: "4.20.5", force: "true", note: "forces nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {

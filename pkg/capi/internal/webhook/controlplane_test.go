@@ -44,8 +44,8 @@ type refusal[T any] struct {
 func TestControlPlaneRefusals(t *testing.T) {
 	type plane = *controlplanev1.OpenshiftAssistedControlPlane
 	for _, c := range []refusal[plane]{
-		{"no version", func(c plane) { c.Spec.DistributionVersion = "" }, "spec.distributionVersion", "write the whole version of OpenShift, as 4.20.3"},
-		{"version too old", func(c plane) { c.Spec.DistributionVersion = "4.13.9" }, "spec.distributionVersion", "OpenShift 4.13.9 is older than what is installed here: use 4.14.0 or newer"},
+		{"no version", func(c plane) { c.Spec.DistributionVersion = "" }, "spec.distributionVersion", "write the complete version of OpenShift, such as 4.20.3"},
+		{"version too old", func(c plane) { c.Spec.DistributionVersion = "4.13.9" }, "spec.distributionVersion", "OpenShift 4.13.9 is too old for these providers: use 4.14.0 or newer"},
 		{"version 3", func(c plane) { c.Spec.DistributionVersion = "3.11.0" }, "spec.distributionVersion", "use 4.14.0 or newer"},
 		{"minor version", func(c plane) { c.Spec.DistributionVersion = "4.20" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
 		{"version with v", func(c plane) { c.Spec.DistributionVersion = "v4.20.3" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
@@ -62,7 +62,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Labels = map[string]string{clusterv1.ClusterNameLabel: strings.Repeat("a", 60)}
 		}, "spec.config.clusterName", "is 60 characters long: use at most 54"},
 		{"no machines", func(c plane) { c.Spec.Replicas = new(int32(0)) }, "spec.replicas", "use 1, 2 with an arbiter or fencing, 3, 4 or 5"},
-		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "6 control plane machines make no cluster"},
+		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "a cluster cannot have 6 control plane machines"},
 		{"two machines", func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "set config.arbiterReplicas: 1, or config.fencing"},
 		{"five machines of 4.17", func(c plane) { c.Spec.Replicas = new(int32(5)); c.Spec.DistributionVersion = "4.17.0" }, "spec.replicas", "need OpenShift 4.18"},
 		{"arbiter beside three", func(c plane) { c.Spec.Config.ArbiterReplicas = new(int32(1)) }, "spec.config.arbiterReplicas", "an arbiter goes with 2 control plane machines"},
@@ -74,7 +74,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"single node that waits for workers", func(c plane) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs, c.Spec.Config.RequiredWorkers = new(int32(1)), nil, nil, new(int32(1))
 		}, "spec.replicas", "leave config.requiredWorkers out"},
-		{"one address alone", func(c plane) { c.Spec.Config.IngressVIPs = nil }, "spec.config.apiVIPs", "give as many for one as for the other"},
+		{"one address alone", func(c plane) { c.Spec.Config.IngressVIPs = nil }, "spec.config.apiVIPs", "give the same number of addresses for both"},
 		{"two addresses of a family", func(c plane) {
 			c.Spec.Config.MachineNetwork = append(c.Spec.Config.MachineNetwork, controlplanev1.MachineNetworkEntry{CIDR: "fd00::/64"})
 			c.Spec.Config.APIVIPs = []string{"192.168.127.100", "192.168.127.102"}
@@ -352,7 +352,7 @@ func TestControlPlaneChanges(t *testing.T) {
 		{"hold when installed", installed, func(c plane) { c.Spec.Config.HoldInstallation = true }, "", ""},
 		{"pull secret when installed", installed, func(c plane) { c.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "new"} }, "", ""},
 		{"upgrade", installed, func(c plane) { c.Spec.DistributionVersion = "4.20.4" }, "", ""},
-		{"older version", installed, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "spec.distributionVersion", "the cluster runs 4.20.3, and OpenShift never goes back: set 4.20.3 or a newer version"},
+		{"older version", installed, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "spec.distributionVersion", "the cluster runs 4.20.3, and OpenShift cannot be downgraded: set 4.20.3 or a newer version"},
 		{"older version while discovering", discovering, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "", ""},
 		{"more machines", installed, func(c plane) { c.Spec.Replicas = new(int32(5)) }, "", ""},
 		{"fewer machines", installed, func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "need a third vote"},
