@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/role", "boss")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, `"boss" is no role`},
+		}, model.CodeInput, `"boss" is not a role`},
 		{"unknown hints", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\ndevicename: /dev/sda\n")
@@ -169,8 +169,8 @@ func TestNextNamesVariables(t *testing.T) {
 		next   string
 	}{
 		{unreachable, (*Client).RegisterCluster, model.CodeFailure, "a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"},
-		{elsewhere, (*Client).RegisterCluster, model.CodeInput, "say where in CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
-		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "say where in INFRA_ENV_FILE"},
+		{elsewhere, (*Client).RegisterCluster, model.CodeInput, "in another folder, set CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
+		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "in another folder, set INFRA_ENV_FILE"},
 	} {
 		_, err := test.step(test.client, t.Context())
 		if model.FaultOf(err).Code != test.code || !strings.HasSuffix(model.FaultOf(err).Next.String(), test.next) {

@@ -101,7 +101,7 @@ func TestAddNode(t *testing.T) {
 		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml --until added\n"}, nil},
 		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can only be added to an installed cluster", "oaictl create cluster"}, nil},
 		{"record lost", forgotten("node-3"), nil, 3, []string{
-			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
+			"node-3 may already be part of the control plane", "oaictl add-node -f workers.yaml --accept-control-plane",
 		}, nil},
 		{"record lost, dry run", forgotten("node-3"), []string{"--dry-run"}, 0, nil, nil},
 		{"an address of nobody", growing(model.HostReady), []string{"--allow-address", "node-2=192.0.2.2,nobody=192.0.2.3"}, 2, []string{

@@ -175,7 +175,7 @@ func TestRemoveNode(t *testing.T) {
 		}
 	}
 	s.hosts = s.hosts[:4] // the service has forgotten it
-	for line, says := range map[string]string{"w-1": "node w-1 gone already", "w-1 w-0 --dry-run": "w-1 is gone from lab.example.com already"} {
+	for line, says := range map[string]string{"w-1": "node w-1 gone already", "w-1 w-0 --dry-run": "w-1 is already removed from lab.example.com"} {
 		if got := s.run(t, "", "remove-node --yes --cluster lab "+line+to); got.code != 0 || !strings.Contains(got.out, says) {
 			t.Errorf("once more, %s: code %d\n%s%s", line, got.code, got.out, got.errors)
 		}

@@ -90,8 +90,8 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 	for line, next := range map[string]string{
 		"logs lab --to /nonexistent/x":       "create its folder, or give another path",
 		"logs lab --to .":                    "name a file in that folder",
-		"download iso lab --dir file":        "name a place that exists",
-		"download kubeconfig lab --dir file": "name a place that exists",
+		"download iso lab --dir file":        "give a path that exists",
+		"download kubeconfig lab --dir file": "give a path that exists",
 	} {
 		got := run(t, lab(), "", strings.Fields(line)...)
 		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: "+next) {

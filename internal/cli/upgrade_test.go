@@ -68,7 +68,7 @@ func TestUpgradeCluster(t *testing.T) {
 	say("other", 5, "none of that name")
 	say("lab --to 4.20", 2, `"4.20" is no version such as 4.20.5`)
 	say("lab --to 4.20.9", 5, "upgrade lab.example.com: channel stable-4.20 has no update from 4.20.4 to 4.20.9. It offers 4.20.6, 4.20.5", "Next: oaictl upgrade cluster lab")
-	say("lab --to 4.21.3", 5, "channel stable-4.20 does not lead to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
+	say("lab --to 4.21.3", 5, "channel stable-4.20 does not contain an update to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
 	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1. OpenShift cannot be downgraded\n")
 	say("lab --to 4.20.7", 3, "not recommended for this cluster: DiskTrouble: It may break (https://example.com/trouble). To accept the risk: oc adm upgrade --to=4.20.7 --allow-not-recommended")
 	s.patched(t, "machineconfiguration.openshift.io", "machineconfigpools", "worker", `{"spec": {"paused": false}}`)
@@ -77,7 +77,7 @@ func TestUpgradeCluster(t *testing.T) {
 	for !strings.Contains(say("lab", 0, "Next: oaictl upgrade cluster lab --to 4.20.5").out, "% complete") {
 		t.Log("the update has not begun")
 	}
-	say("lab --to 4.20.6", 1, "the cluster is on its way to another version", "Next: oaictl upgrade cluster lab --to 4.20.5", "which waits for that update")
+	say("lab --to 4.20.6", 1, "the cluster is being updated to another version", "Next: oaictl upgrade cluster lab --to 4.20.5", "which waits for that update")
 	say("lab --to 4.20.5 --progress plain", 0, "% complete", "Version:  4.20.5\n", "The cluster runs 4.20.5")
 	got := say("lab --to 4.20.5 --progress json", 0, `"type":"run"`, `"state":"installed"`, `"exitCode":0`)
 	if strings.Contains(got.out, "Version:") {

@@ -338,7 +338,7 @@ func TestPatience(t *testing.T) {
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
 		"running": {func(_ *decidetest.Rack, x *decidetest.Box) {
 			x.Power, x.Other = model.PowerIsOn, true
-		}, "RunningMachine", "is on and runs something"},
+		}, "RunningMachine", "is on, but it does not run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -404,7 +404,7 @@ func TestUselessBMC(t *testing.T) {
 		err  error
 		text string
 	}{
-		"lies": {nil, "times to insert the discovery image into the virtual drive of cp-0, and says that nothing has changed"},
+		"lies": {nil, "times to insert the discovery image into the virtual drive of cp-0, but reports that nothing has changed"},
 		"refuses": {errors.New("its BMC refuses the image"),
 			"could not insert the discovery image into the virtual drive of cp-0: its BMC refuses the image"},
 	} {

@@ -65,7 +65,7 @@ func TestBootFlags(t *testing.T) {
 		want   string // "" for nothing
 	}{
 		"":                                {false, host, ""},
-		"--base x.iso":                    {false, nil, "--base: no host of f.yaml is booted through a BMC"},
+		"--base x.iso":                    {false, nil, "--base: no host of f.yaml boots through a BMC"},
 		"--reboot-running":                {false, nil, "--reboot-running: no host"},
 		"--media-url http://a:1":          {true, host, ""},
 		"--media-listen :1":               {true, host, "--detach and --media-listen exclude each other"},

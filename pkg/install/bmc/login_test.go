@@ -81,7 +81,7 @@ func TestWrongPasswordOnce(t *testing.T) {
 		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, twin)
 		for range 4 {
 			for _, host := range []string{"a", "b"} {
-				if got := l.see(t, host); got.TroubleKind != model.TroubleCredentials || !strings.Contains(got.Trouble, "refuses user and password") {
+				if got := l.see(t, host); got.TroubleKind != model.TroubleCredentials || !strings.Contains(got.Trouble, "refuses the user and the password") {
 					t.Errorf("%+v", got)
 				}
 			}

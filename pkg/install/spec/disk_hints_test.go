@@ -18,7 +18,7 @@ func TestRefusedByService(t *testing.T) {
 		"DASD":            {hints: DiskHints{DeviceName: "/dev/dasda", WWN: "IBM.75000000092461.e900.10"}},
 		"extensions":      {DiskHints{WWNWithExtension: "0x5", WWNVendorExtension: "0x6"}, []string{"wwnWithExtension is not known", "wwnVendorExtension is not known"}},
 		"beside the WWN":  {DiskHints{WWN: "0x5001b448b1a00002", WWNVendorExtension: "0x6"}, []string{"wwnVendorExtension is not known"}},
-		"by-id":           {DiskHints{DeviceName: "/dev/disk/by-id/nvme-eui.3634"}, []string{`deviceName "/dev/disk/by-id/nvme-eui.3634" fits no disk`}},
+		"by-id":           {DiskHints{DeviceName: "/dev/disk/by-id/nvme-eui.3634"}, []string{`deviceName "/dev/disk/by-id/nvme-eui.3634" matches no disk`}},
 		"a mapped device": {DiskHints{DeviceName: "/dev/mapper/mpatha"}, []string{"deviceName"}},
 		"upper case":      {DiskHints{WWN: "0x5001B448B1A00003"}, []string{`write "0x5001b448b1a00003"`}},
 		"without 0x":      {DiskHints{WWN: "600A098038314D6B4B2B4E4F5A5A3000"}, []string{`write "0x600a098038314d6b4b2b4e4f5a5a3000"`}},

@@ -48,7 +48,7 @@ func TestFault(t *testing.T) {
 		"not offered":    {state: running("4.20.4", available("4.20.6")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "It offers 4.20.6"},
 		"the channel":    {state: running("4.19.4", on("fast-4.19")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "does not lead to 4.20.5: oc adm upgrade channel fast-4.20. "},
 		"no channel":     {state: running("4.20.4", on("")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "by its digest, with oc adm upgrade --to-image"},
-		"older":          {state: running("4.20.4"), want: Want{Version: "4.20.3"}, code: model.CodeInput, says: "OpenShift does not go back"},
+		"older":          {state: running("4.20.4"), want: Want{Version: "4.20.3"}, code: model.CodeInput, says: "OpenShift cannot be downgraded"},
 		"a risk":         {state: running("4.20.4", risky("4.20.5", "X")), want: Want{Version: "4.20.5"}, code: model.CodeInput, says: "To accept the risk: oc adm upgrade --to=4.20.5 --allow-not-recommended"},
 		"another update": {state: running("4.20.4", towards("4.20.5", -5, "Working towards 4.20.5")), want: Want{Version: "4.20.6"}, code: model.CodeFailure, says: "on its way to another version"},
 		"it fails": {

@@ -167,7 +167,7 @@ func TestUpgradeOfAnotherCluster(t *testing.T) {
 		"status": map[string]any{"history": []any{map[string]any{"state": "Completed", "version": "4.20.4"}}},
 	}})
 	_, _, err := s.upgrader().ask(t.Context(), c, s.upgrader().want())
-	if err == nil || !strings.Contains(err.Error(), "of another cluster: it calls itself that, and this is meant") || len(c.Actions()) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "for another cluster: it reaches that, expected this") || len(c.Actions()) != 1 {
 		t.Errorf("it is %v, after %v", err, c.Actions())
 	}
 }

@@ -15,7 +15,7 @@ func TestAgentClusterRefusals(t *testing.T) {
 	type cluster = *agentv1.AgentCluster
 	for _, c := range []refusal[cluster]{
 		{"no port", func(c cluster) { c.Spec.ControlPlaneEndpoint.Host = "api.example.com" }, "spec.controlPlaneEndpoint.port", "6443"},
-		{"no host", func(c cluster) { c.Spec.ControlPlaneEndpoint.Port = 6443 }, "spec.controlPlaneEndpoint.host", "leave the whole endpoint out"},
+		{"no host", func(c cluster) { c.Spec.ControlPlaneEndpoint.Port = 6443 }, "spec.controlPlaneEndpoint.host", "omit the whole endpoint"},
 		{"URL", func(c cluster) {
 			c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "https://api.example.com", Port: 6443}
 		}, "spec.controlPlaneEndpoint.host", "without scheme"},
@@ -80,7 +80,7 @@ func TestAgentClusterTemplates(t *testing.T) {
 	changed := template.DeepCopy()
 	changed.Spec.Template.Spec.InfraEnvRefs = nil
 	_, err := agentClusterTemplates().ValidateUpdate(t.Context(), template, changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 	template.Spec.Template.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "api", Port: 6443}
 	_, err = agentClusterTemplates().ValidateCreate(t.Context(), template)
 	expectRefusal(t, err, "spec.template.spec.controlPlaneEndpoint", "leave it out")
@@ -148,7 +148,7 @@ func TestReservationsAreGivenUp(t *testing.T) {
 		{name: "the reservation stays", annotations: noted, field: "spec.providerID", text: "put agent://agent back"},
 		{name: "after it was handed over", provisioned: true, field: "spec.providerID", text: "put agent://agent back"},
 		{name: "for another host at once", change: func(m *agentv1.AgentMachine) { m.Spec.ProviderID = "agent://another" }, field: "spec.providerID", text: "put agent://agent back"},
-		{name: "with another wish", change: func(m *agentv1.AgentMachine) { m.Spec.MinCPUs = new(int32(4)) }, field: "spec.minCPUs", text: "put it back"},
+		{name: "with another wish", change: func(m *agentv1.AgentMachine) { m.Spec.MinCPUs = new(int32(4)) }, field: "spec.minCPUs", text: "set the old value again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := &agentv1.AgentMachine{}
@@ -186,5 +186,5 @@ func TestAgentMachineTemplates(t *testing.T) {
 	changed := template.DeepCopy()
 	changed.Spec.Template.Spec.MinCPUs = new(int32(4))
 	_, err = agentMachineTemplates().ValidateUpdate(t.Context(), template, changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 }

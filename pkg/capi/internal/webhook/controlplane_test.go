@@ -47,8 +47,8 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"no version", func(c plane) { c.Spec.DistributionVersion = "" }, "spec.distributionVersion", "write the complete version of OpenShift, such as 4.20.3"},
 		{"version too old", func(c plane) { c.Spec.DistributionVersion = "4.13.9" }, "spec.distributionVersion", "OpenShift 4.13.9 is too old for these providers: use 4.14.0 or newer"},
 		{"version 3", func(c plane) { c.Spec.DistributionVersion = "3.11.0" }, "spec.distributionVersion", "use 4.14.0 or newer"},
-		{"minor version", func(c plane) { c.Spec.DistributionVersion = "4.20" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
-		{"version with v", func(c plane) { c.Spec.DistributionVersion = "v4.20.3" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
+		{"minor version", func(c plane) { c.Spec.DistributionVersion = "4.20" }, "spec.distributionVersion", "write all three numbers, such as 4.20.3"},
+		{"version with v", func(c plane) { c.Spec.DistributionVersion = "v4.20.3" }, "spec.distributionVersion", "write all three numbers, such as 4.20.3"},
 		{"version from the future", func(c plane) { c.Spec.DistributionVersion = "4.77.0" }, "spec.distributionVersion", "there is no OpenShift 4.77.0"},
 		{"Kubernetes version", func(c plane) { c.Spec.Version = "latest" }, "spec.version", "write it as v1.33.4"},
 		{"no domain", func(c plane) { c.Spec.Config.BaseDomain = "" }, "spec.config.baseDomain", "is missing"},
@@ -65,8 +65,8 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "a cluster cannot have 6 control plane machines"},
 		{"two machines", func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "set config.arbiterReplicas: 1, or config.fencing"},
 		{"five machines of 4.17", func(c plane) { c.Spec.Replicas = new(int32(5)); c.Spec.DistributionVersion = "4.17.0" }, "spec.replicas", "need OpenShift 4.18"},
-		{"arbiter beside three", func(c plane) { c.Spec.Config.ArbiterReplicas = new(int32(1)) }, "spec.config.arbiterReplicas", "an arbiter goes with 2 control plane machines"},
-		{"fencing beside three", func(c plane) { c.Spec.Config.Fencing = &controlplanev1.Fencing{} }, "spec.config.fencing", "fencing goes with 2 control plane machines"},
+		{"arbiter beside three", func(c plane) { c.Spec.Config.ArbiterReplicas = new(int32(1)) }, "spec.config.arbiterReplicas", "an arbiter needs 2 control plane machines"},
+		{"fencing beside three", func(c plane) { c.Spec.Config.Fencing = &controlplanev1.Fencing{} }, "spec.config.fencing", "fencing needs 2 control plane machines"},
 		{"arbiter and fencing", func(c plane) {
 			c.Spec.Replicas, c.Spec.Config.ArbiterReplicas, c.Spec.Config.Fencing = new(int32(2)), new(int32(1)), &controlplanev1.Fencing{}
 		}, "spec.replicas", "not both"},
@@ -102,11 +102,11 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Config.ClusterNetwork = []controlplanev1.ClusterNetworkEntry{{CIDR: "10.128.0.0/14", HostPrefix: 27}}
 		}, "spec.config.clusterNetwork[0].hostPrefix", "use at most 25"},
 		{"ended network type", func(c plane) { c.Spec.Config.NetworkType = "OpenShiftSDN" }, "spec.config.networkType", "use OVNKubernetes"},
-		{"MTU of Calico", func(c plane) { c.Spec.Config.NetworkType, c.Spec.Config.MTU = "Calico", 1400 }, "spec.config.mtu", "leave it out here"},
+		{"MTU of Calico", func(c plane) { c.Spec.Config.NetworkType, c.Spec.Config.MTU = "Calico", 1400 }, "spec.config.mtu", "omit it here"},
 		{"time server", func(c plane) { c.Spec.Config.AdditionalNTPSources = []string{"time server"} }, "spec.config.additionalNTPSources[0]", "time server"},
 		{"two lists of time servers", func(c plane) {
 			c.Spec.Config.NTPSources, c.Spec.Config.AdditionalNTPSources = []string{"10.0.0.1"}, []string{"10.0.0.2"}
-		}, "spec.config.additionalNTPSources", "adds servers to those of spec.config.ntpSources"},
+		}, "spec.config.additionalNTPSources", "adds servers to spec.config.ntpSources"},
 		{"release image with scheme", func(c plane) { c.Spec.Config.ReleaseImage = "https://quay.io/x" }, "spec.config.releaseImage", "without a scheme"},
 		{"release image and image set", func(c plane) {
 			c.Spec.Config.ReleaseImage, c.Spec.Config.ImageSetRef = "quay.io/openshift-release-dev/ocp-release:4.20.3-x86_64", &corev1.LocalObjectReference{Name: "x"}
@@ -126,7 +126,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		}, "spec.config.diskEncryption.tangServers", "list the Tang servers"},
 		{"tang servers", func(c plane) {
 			c.Spec.Config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "all", Mode: "tang", TangServers: "http://tang"}
-		}, "spec.config.diskEncryption.tangServers", "is no JSON list of servers"},
+		}, "spec.config.diskEncryption.tangServers", "is not a JSON list of servers"},
 		{"no mode", func(c plane) { c.Spec.Config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "masters"} }, "spec.config.diskEncryption.mode", "write tpmv2, or tang"},
 		{"mirror with scheme", func(c plane) {
 			c.Spec.Config.Mirrors = []controlplanev1.Mirror{{Source: "quay.io/a", Mirrors: []string{"https://mirror/a"}}}
@@ -339,11 +339,11 @@ func TestControlPlaneChanges(t *testing.T) {
 		field  string // "" for what is admitted
 		text   string
 	}{
-		{"domain", discovering, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "make another cluster"},
-		{"name", discovering, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
+		{"domain", discovering, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "create another cluster"},
+		{"name", discovering, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "create another cluster"},
 		{"name that was taken", nameTaken, func(c plane) { c.Spec.Config.ClusterName = "other" }, "", ""},
 		{"domain before it is known", nameTaken, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "", ""},
-		{"name of one that is taken over", takenOver, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
+		{"name of one that is taken over", takenOver, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "create another cluster"},
 		{"addresses while discovering", discovering, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "", ""},
 		{"addresses while installing", installing, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "spec.config.apiVIPs", "the installation has started"},
 		{"domain while installing", installing, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "the installation has started"},
@@ -387,14 +387,14 @@ func TestOverridesByAnnotation(t *testing.T) {
 	}{
 		"sound":                         {map[string]string{discovery: newer, install: soundIgnition}, map[string]string{discovery: soundIgnition, install: soundIgnition}, "", "", ""},
 		"other annotations":             {map[string]string{"a": broken}, map[string]string{"b": broken}, "", "", ""},
-		"no JSON":                       {map[string]string{install: broken}, nil, own, install, "is no Ignition config"},
-		"discovery":                     {map[string]string{discovery: broken}, nil, own, discovery, "is no Ignition config"},
+		"no JSON":                       {map[string]string{install: broken}, nil, own, install, "is not an Ignition config"},
+		"discovery":                     {map[string]string{discovery: broken}, nil, own, discovery, "is not an Ignition config"},
 		"newer than the service takes":  {map[string]string{install: newer}, nil, own, install, "up to 3.2.0"},
-		"of machines":                   {nil, map[string]string{install: broken}, machines, install, "is no Ignition config"},
-		"of machines, discovery":        {map[string]string{install: soundIgnition}, map[string]string{discovery: broken}, machines, discovery, "is no Ignition config"},
+		"of machines":                   {nil, map[string]string{install: broken}, machines, install, "is not an Ignition config"},
+		"of machines, discovery":        {map[string]string{install: soundIgnition}, map[string]string{discovery: broken}, machines, discovery, "is not an Ignition config"},
 		"of machines, without effect":   {map[string]string{install: soundIgnition}, map[string]string{install: broken}, "", "", ""},
 		"taken back for machines":       {map[string]string{install: ""}, map[string]string{install: broken}, "", "", ""},
-		"in place of those of machines": {map[string]string{install: broken}, map[string]string{install: soundIgnition}, own, install, "is no Ignition config"},
+		"in place of those of machines": {map[string]string{install: broken}, map[string]string{install: soundIgnition}, own, install, "is not an Ignition config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect := func(err error, below string) {
@@ -447,7 +447,7 @@ func TestOverridesThatAreThereHoldNothingUp(t *testing.T) {
 	after := before.DeepCopy()
 	after.Annotations[key] = "{}"
 	_, err := controlPlanes().ValidateUpdate(t.Context(), before, after)
-	expectRefusal(t, err, "metadata.annotations["+key+"]", "is no Ignition config")
+	expectRefusal(t, err, "metadata.annotations["+key+"]", "is not an Ignition config")
 }
 
 // TestNothingThatIsThereIsHeldUp changes what is wrong already in ways that do not make it
@@ -560,7 +560,7 @@ func TestControlPlaneTemplates(t *testing.T) {
 		{"address", func(c template) {
 			c.Spec.Template.Spec.Config.APIVIPs, c.Spec.Template.Spec.Config.IngressVIPs = []string{"a"}, []string{"192.0.2.1"}
 		}, "spec.template.spec.config.apiVIPs[0]", "a"},
-		{"machine", func(c template) { c.Spec.Template.Spec.OpenshiftAssistedConfigSpec.IgnitionOverride = "{}" }, "spec.template.spec.openshiftAssistedConfigSpec.ignitionOverride", "is no Ignition config"},
+		{"machine", func(c template) { c.Spec.Template.Spec.OpenshiftAssistedConfigSpec.IgnitionOverride = "{}" }, "spec.template.spec.openshiftAssistedConfigSpec.ignitionOverride", "is not an Ignition config"},
 		{"label", func(c template) {
 			c.Spec.Template.ObjectMeta.Labels = map[string]string{"rack": "/"}
 		}, "spec.template.metadata.labels", ""},
@@ -575,5 +575,5 @@ func TestControlPlaneTemplates(t *testing.T) {
 	changed := made()
 	changed.Spec.Template.Spec.DistributionVersion = "4.20.3"
 	_, err := controlPlaneTemplates().ValidateUpdate(t.Context(), made(), changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 }

@@ -90,7 +90,7 @@ func TestAddNodesStates(t *testing.T) {
 			"", "", "", "not added: worker-1: its disk broke"},
 		"added": {func(_ *decidetest.World, h *model.Host) {
 			h.State = model.HostAdded
-		}, model.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		}, model.VerdictInstalled, "", "", "", "cannot see whether these nodes have joined"},
 		"strange": {func(_ *decidetest.World, h *model.Host) {
 			h.State, h.Status = model.HostUnknown, "levitating"
 		}, model.VerdictWaiting, "", `"levitating"`, "", ""},

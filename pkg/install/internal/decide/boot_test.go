@@ -190,7 +190,7 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 		"it pauses for long": {reads(40 * time.Second), "", "",
 			"has not read the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
 		"it stands": {reads(2 * time.Minute), "",
-			"has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
+			"has stopped reading the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
 		"nothing is known of it": {func(s *model.MachineState) {
 			s.Inserting, s.Fetch = true, model.Fetched{Unknown: true}
 		}, "", "", "", "inserts the discovery image"},

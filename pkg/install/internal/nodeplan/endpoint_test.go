@@ -64,7 +64,7 @@ func TestEndpoint(t *testing.T) {
 		"wrong port": {"https://api-int.lab.example.com:22624/config", own, nil, cannot +
 			"https://api-int.lab.example.com:22624/config, the address that the service gives them: the port 22623 is for https, 22624 for http"},
 		"without path": {"https://api-int.lab.example.com:22623", own, nil, cannot +
-			"https://api-int.lab.example.com:22623, the address that the service gives them: a pool's config is at /config/POOL"},
+			"https://api-int.lab.example.com:22623, the address that the service gives them: the machine config server has a pool's config at /config/POOL"},
 		"elsewhere": {"https://ignition.example.com/lab", other, nil,
 			"warn OtherIgnitionEndpoint: hosts fetch their config from ignition.example.com, but the cluster's own machine config server is api-int.lab.example.com, 192.0.2.100"},
 		"elsewhere, old": {"https://ignition.example.com/lab", old, nil,
@@ -78,7 +78,7 @@ func TestEndpoint(t *testing.T) {
 		"installing":  {inner, old, func(q *Question) { q.Observed.Hosts[0].State = model.HostInstalling }, ""},
 		"no endpoint": {"", "", nil, ""},
 		"no endpoint, old CA": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired} },
-			"warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is in force until 2026-11-23T11:00:00Z"},
+			"warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is valid until 2026-11-23T11:00:00Z"},
 		"no endpoint, renewed": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired, read} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Node("worker-1").Name = "worker-1.lab.example.com"
 			return w
-		}, "NodeOfOtherName", model.CodeNotFound, "the node worker-1.lab.example.com has an address of that host"},
+		}, "NodeOfOtherName", model.CodeNotFound, "the node worker-1.lab.example.com has an address or the UUID of that host"},
 		"several of that name": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "other")
 			for i := range 2 {
@@ -109,7 +109,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.MachineSets[0].FollowsHosts = true
 			return w
-		}, "MachineSetFollowsHosts", model.CodeInput, "cannot be lowered"},
+		}, "MachineSetFollowsHosts", model.CodeInput, "cannot be scaled down"},
 		"a Machine of Cluster API": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.MachineOf("worker-1").Elsewhere = true
@@ -187,7 +187,7 @@ func TestWarningsOfRemoval(t *testing.T) {
 	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused",
 		"OthersNotReady", "KeepsRunning"}
 	check.Slice(t, reasons(), want, "told")
-	check.Contains(t, w.Decide().Warnings[5].Message, "no other is ready", "of the last router")
+	check.Contains(t, w.Decide().Warnings[5].Message, "no other router is ready", "of the last router")
 	n.Cordoned = true // by a user
 	w.Memory = model.Memory{}
 	check.Slice(t, reasons(), want, "of a cordoned node")

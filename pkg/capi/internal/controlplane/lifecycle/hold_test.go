@@ -108,7 +108,7 @@ func TestHold(t *testing.T) {
 			change: func(p *plane) { p.Phase, p.Spoke = Installing, nil },
 		},
 		{
-			name: "the installation runs, and a pool has its host", have: 3, reason: ReasonInstalling, message: "goes once that is over",
+			name: "the installation runs, and a pool has its host", have: 3, reason: ReasonInstalling, message: "is deleted after the installation",
 			change: func(p *plane) { p.Phase, p.Spoke, p.machine(0).Pooled = Installing, nil, true },
 		},
 		{name: "the installation runs, and it is the only one", have: 1, reason: ReasonInstalling, change: func(p *plane) { p.Phase, p.Spoke = Installing, nil }},
@@ -174,7 +174,7 @@ func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	reasons(p, ReasonRemovalRequired, ReasonEtcdQuorum)
 	p.loseMember(1)
 	p.loseMachine(1)
-	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another one has to join first") {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another member must join first") {
 		t.Errorf("got %+v", h)
 	}
 	p.addMachine(3)

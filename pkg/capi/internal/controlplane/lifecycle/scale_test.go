@@ -37,8 +37,8 @@ func TestScalesOneAtATime(t *testing.T) {
 		{name: "up while one is deleted", have: 3, want: 5, change: func(p *plane) { p.isDeleting(1, false) }, because: "waiting for m-1 to be deleted"},
 		{name: "down while one is deleted", have: 5, want: 3, change: func(p *plane) { p.isDeleting(1, false) }, because: "waiting for m-1 to be deleted"},
 		{name: "up while one is made", have: 3, want: 5, change: func(p *plane) { p.addMachine(3) }, because: "m-3 is being created: it has no node yet"},
-		{name: "up while one joins etcd", have: 3, want: 5, change: func(p *plane) { p.addMachine(3); p.addNode(3) }, because: "its node cp-3 is no member of etcd yet"},
-		{name: "down while one joins etcd", have: 4, want: 3, change: func(p *plane) { p.loseMember(3) }, because: "its node cp-3 is no member of etcd yet"},
+		{name: "up while one joins etcd", have: 3, want: 5, change: func(p *plane) { p.addMachine(3); p.addNode(3) }, because: "its node cp-3 is not a member of etcd yet"},
+		{name: "down while one joins etcd", have: 4, want: 3, change: func(p *plane) { p.loseMember(3) }, because: "its node cp-3 is not a member of etcd yet"},
 		{name: "up while the cluster does not answer", have: 3, want: 5, change: func(p *plane) { p.Spoke.Trouble = "connection refused" }, because: "cannot be reached: connection refused"},
 		{name: "down while nobody has looked", have: 5, want: 3, change: func(p *plane) { p.Spoke = nil }, because: "has not been read yet"},
 		{name: "down while etcd is not known", have: 5, want: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "the etcd operator lists no members" }, because: "lists no members"},
@@ -58,7 +58,7 @@ func TestScalesOneAtATime(t *testing.T) {
 			name: "up while a member has not started", have: 3, want: 5, because: "the etcd member at 192.0.2.77 has not started yet",
 			change: func(p *plane) { p.Spoke.Etcd.Unhealthy = []string{"192.0.2.77"} },
 		},
-		{name: "down while it installs", have: 5, want: 3, change: func(p *plane) { p.Phase = Installing }, because: "the installation decides"},
+		{name: "down while it installs", have: 5, want: 3, change: func(p *plane) { p.Phase = Installing }, because: "the installation is still running"},
 		{name: "down as the whole goes", have: 5, want: 3, change: func(p *plane) { p.Gone = true }},
 	} {
 		t.Run(of.name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRollsOut(t *testing.T) {
 		},
 		{name: "by date", have: 3, changes: []func(*plane){expire(1)}, act: "Make", cause: Rollout},
 		{name: "by date, and no other", have: 4, want: 3, changes: []func(*plane){expire(1), differ(0)}, act: "Delete m-1", cause: Rollout},
-		{name: "not while the new one joins", have: 4, want: 3, changes: []func(*plane){differ(0), rolls(), func(p *plane) { p.loseMember(3) }}, because: "is no member of etcd yet"},
+		{name: "not while the new one joins", have: 4, want: 3, changes: []func(*plane){differ(0), rolls(), func(p *plane) { p.loseMember(3) }}, because: "is not a member of etcd yet"},
 		{name: "not while the old one goes", have: 4, want: 3, changes: []func(*plane){differ(0, 1), rolls(), func(p *plane) { p.isDeleting(0, true) }}, because: "waiting for m-0 to be deleted"},
 		{name: "not while a member is ill", have: 3, changes: []func(*plane){differ(0), rolls(), func(p *plane) { p.dies(1) }}, because: "the etcd member cp-1 is not healthy"},
 		{name: "not the old one first while another is ill", have: 3, changes: []func(*plane){differ(0), rolls(0), func(p *plane) { p.dies(1) }}, because: "the etcd member cp-1 is not healthy"},
