@@ -82,7 +82,7 @@ func TestRefusesHosts(t *testing.T) {
 		{"installer value with a space", edit{more, "    installerArgs: [--append-karg, a b]\n"}, `spec.hosts[2].installerArgs[1]: "a b" has a character that the service does not accept`},
 		{"installer flag without value", edit{more, "    installerArgs: [--copy-network=yes]\n"}, "the flag --copy-network has no value"},
 		{"Ignition version", edit{more, "    ignition: {ignition: {version: 2.2.0}}\n"}, "is not Ignition of version 3"},
-		{"late Ignition", edit{more, "    ignition: {ignition: {version: 3.4.0}}\n"}, "the service takes 3.1.0 and 3.2.0 only"},
+		{"late Ignition", edit{more, "    ignition: {ignition: {version: 3.4.0}}\n"}, "the service only accepts 3.1.0 and 3.2.0"},
 		{"Ignition text", edit{more, "    ignition: \"{}\"\n"}, "has to be a map, but is text"},
 		{"Ignition missing", edit{more, "    ignition: {file: missing.ign}\n"}, "the file missing.ign cannot be read: file does not exist"},
 	}, nil)
@@ -168,7 +168,7 @@ func TestRefusesContents(t *testing.T) {
 	runRefusals(t, []refusal{
 		{"no pull secret", edit{"  pullSecret: {file: pull-secret.json}\n", ""}, "spec.pullSecret: is missing"},
 		{"inline", secret(`'{"auths":{"quay.io":{"auth":"hunter2"}}}'`), "a secret must not be in the file itself"},
-		{"inline as file", secret(`{file: '{"auths": "hunter2"}'}`), "file holds not the name of a file"},
+		{"inline as file", secret(`{file: '{"auths": "hunter2"}'}`), "file does not contain the name of a file"},
 		{"inline as env", secret(`{env: 'a hunter2 b'}`), "env does not contain the name of an environment variable"},
 		{"nothing", secret("{}"), "has no source"},
 		{"two sources", secret("{file: pull-secret.json, env: BMC}"), "has more than one source"},
@@ -177,7 +177,7 @@ func TestRefusesContents(t *testing.T) {
 		{"missing variable", secret("{env: NOWHERE}"), "the environment variable NOWHERE is not set"},
 		{"empty variable", secret("{env: EMPTY}"), "what was read is empty"},
 		{"failing program", secret("{exec: [/bin/false, hunter2]}"), "running false failed: exit status 1"},
-		{"environment of no program", secret("{file: pull-secret.json, environment: [VAULT_ADDR]}"), "spec.pullSecret.environment: goes with exec"},
+		{"environment of no program", secret("{file: pull-secret.json, environment: [VAULT_ADDR]}"), "spec.pullSecret.environment: needs exec"},
 		{"environment with a value", secret("{exec: [pass], environment: [A, 'B=hunter2']}"), "spec.pullSecret.environment[1]: is not the name"},
 		{"empty file", secret("{file: empty.json}"), "what was read is empty"},
 		{"binary", secret("{file: binary}"), "the content is not text"},

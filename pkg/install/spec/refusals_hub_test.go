@@ -30,7 +30,7 @@ func TestRefusesHubFields(t *testing.T) {
 		{"families", hub("ironic: {ipFamilies: [v4, v4]}"), "v4 appears here twice"},
 		{"image", hub(`ironic: {image: "https://a"}`), "spec.hub.ironic.image: is not the reference of an image"},
 		{"no label", hub("classifications: [{value: a, query: .cpu}]"), "spec.hub.classifications[0].label: is missing"},
-		{"label with a domain", hub("classifications: [{label: a/b, value: a, query: .cpu}]"), "its domain is the hub's"},
+		{"label with a domain", hub("classifications: [{label: a/b, value: a, query: .cpu}]"), "without a domain: the hub adds its own"},
 		{"no value", hub("classifications: [{label: a, query: .cpu}]"), "spec.hub.classifications[0].value: is missing"},
 		{"no query", hub("classifications: [{label: a, value: b}]"), "spec.hub.classifications[0].query: is missing"},
 		{"reserved value", hub("classifications: [{label: a, value: QUERYERROR-a, query: .cpu}]"), "begins with QUERYERROR"},

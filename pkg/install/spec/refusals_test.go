@@ -87,7 +87,7 @@ func runRefusals(t *testing.T, cases []refusal, files map[string]string) {
 
 func TestRefusesDocuments(t *testing.T) {
 	runRefusals(t, []refusal{
-		{"the pull secret itself", edit{"{file: pull-secret.json}", "{auths: {registry: {auth: geheim}}}"}, "spec.pullSecret: a secret must not be in the file itself; write where it is read from"},
+		{"the pull secret itself", edit{"{file: pull-secret.json}", "{auths: {registry: {auth: geheim}}}"}, "spec.pullSecret: a secret must not be in the file itself; write its source"},
 		{"not YAML", edit{"metadata: {name: lab}", "metadata: {name: lab"}, "is not valid YAML"},
 		{"duplicate key", edit{"  baseDomain: example.com\n", "  baseDomain: example.com\n  baseDomain: example.org\n"}, `7:3: the key "baseDomain" appears here a second time, first in line 6`},
 		{"second document", edit{more, more + "---\nkind: Cluster\n"}, "a second document starts here"},
@@ -122,8 +122,8 @@ func TestRefusesIdentity(t *testing.T) {
 		{"dotted name", edit{"lab", "lab.one"}, "only platform none allows"},
 		{"bad tag", edit{"{name: lab}", `{name: lab, tags: ["a,b"]}`}, "cannot be a tag"},
 		{"half of vSphere", edit{"  baseDomain", "  platform: vsphere\n  overrides: {installConfig: {platform: {vsphere: {failureDomains: [{name: a, server: b}]}}}}\n  baseDomain"}, "spec.overrides.installConfig.platform.vsphere.failureDomains: must be set together with the others of this group: vcenters, failureDomains; write all of them, or none"},
-		{"half of Nutanix", edit{"  baseDomain", "  platform: nutanix\n  overrides: {installConfig: {platform: {nutanix: {subnetUUIDs: [a]}}}}\n  baseDomain"}, "spec.overrides.installConfig.platform.nutanix.subnetUUIDs: is a part of what belongs together"},
-		{"one character at the end", edit{"baseDomain: example.com", "baseDomain: example.c"}, `the last part of "example.c" is one character`},
+		{"half of Nutanix", edit{"  baseDomain", "  platform: nutanix\n  overrides: {installConfig: {platform: {nutanix: {subnetUUIDs: [a]}}}}\n  baseDomain"}, "spec.overrides.installConfig.platform.nutanix.subnetUUIDs: must be set together with the others of this group"},
+		{"one character at the end", edit{"baseDomain: example.com", "baseDomain: example.c"}, `the last part of "example.c" is only one character`},
 		{"domain like an address", edit{"baseDomain: example.com", "baseDomain: 1.2.3.4.com"}, `"1.2.3.4.com" looks like an IP address`},
 		{"no domain", edit{"  baseDomain: example.com\n", ""}, "spec.baseDomain: is missing"},
 		{"single label", edit{"example.com", "local"}, "has one part only"},
@@ -146,14 +146,14 @@ func TestRefusesIdentity(t *testing.T) {
 		{"release image", edit{`"4.20"`, `"4.20", releaseImage: "https://quay.io/x"`}, "is not the reference of an image"},
 		{"platform", edit{"  baseDomain", "  platform: metal\n  baseDomain"}, `spec.platform.type: "metal" is not known here`},
 		{"external without name", edit{"  baseDomain", "  platform: external\n  baseDomain", vips, ""}, "spec.platform.external.name: is missing"},
-		{"external beside another", edit{"  baseDomain", "  platform: {type: vsphere, external: {name: oci}}\n  baseDomain"}, "goes with platform external"},
+		{"external beside another", edit{"  baseDomain", "  platform: {type: vsphere, external: {name: oci}}\n  baseDomain"}, "is only for platform external"},
 		{"cloud controller manager", edit{"  baseDomain", "  platform: {type: external, external: {name: oci, cloudControllerManager: yes please}}\n  baseDomain", vips, ""}, "write External, or leave it out"},
 	}, nil)
 }
 
 func TestRefusesTopology(t *testing.T) {
 	runRefusals(t, []refusal{
-		{"no hosts", edit{"  hosts:\n" + cp0 + cp1 + "  - name: cp-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n", ""}, "spec.hosts: is missing, so any machine"},
+		{"no hosts", edit{"  hosts:\n" + cp0 + cp1 + "  - name: cp-2\n    role: control-plane\n    match: {mac: \"52:54:00:00:00:03\"}\n", ""}, "spec.hosts: is missing, so each machine"},
 		{"six control planes", edit{"  baseDomain", "  topology: {controlPlane: 6}\n  acceptUnknownHosts: true\n  baseDomain"}, "a cluster cannot have 6 control plane machines"},
 		{"five before 4.18", edit{"  baseDomain", "  topology: {controlPlane: 5}\n  acceptUnknownHosts: true\n  baseDomain", "4.20", "4.17"}, "5 control plane machines need OpenShift 4.18, but the version is 4.17"},
 		{"single node with worker", edit{"  baseDomain", "  topology: {controlPlane: 1, workers: 1}\n  baseDomain", vips, "", cp0, "", cp1, `  - {name: w, role: worker, match: {serial: "1"}}` + "\n"}, "a single node has no workers"},
@@ -181,7 +181,7 @@ func TestRefusesNetworks(t *testing.T) {
 	runRefusals(t, []refusal{
 		{"no network", edit{machine, "    machine: [here]\n"}, `"here" is not a network`},
 		{"host bits", edit{machine, "    machine: [192.168.10.4/24]\n"}, `write "192.168.10.0/24"`},
-		{"everything", edit{machine, "    machine: [0.0.0.0/0]\n"}, "is every address there is"},
+		{"everything", edit{machine, "    machine: [0.0.0.0/0]\n"}, "includes all addresses"},
 		{"overlap", edit{machine, machine + "    service: [192.168.0.0/16]\n"}, "the service network 192.168.0.0/16 overlaps the machine network 192.168.10.0/24"},
 		{"overlap with a default", edit{machine, "    machine: [10.130.0.0/24]\n", "[192.168.10.5]", "[10.130.0.5]", "[192.168.10.6]", "[10.130.0.6]"}, "overlaps the default cluster network 10.128.0.0/14"},
 		{"overlap in IPv6", append(dual, "fd02::/112", "fd01:0:0:1::/112"), "the service network fd01:0:0:1::/112 overlaps the cluster network fd01::/48"},
@@ -211,9 +211,9 @@ func TestRefusesNetworks(t *testing.T) {
 		{"masquerade network in IPv6", append(dual, "fd02::/112", "fd69::/112"), "the service network fd69::/112 overlaps fd69::/112, which OVN-Kubernetes uses"},
 		{"join network moved onto a default", edit{more, movedJoin("10.128.4.0/24")}, "spec.manifests[0]: the default cluster network 10.128.0.0/14 overlaps 10.128.4.0/24, which OVN-Kubernetes uses"},
 		{"two NTP lists", edit{"dns: [192.168.10.1]", "dns: [192.168.10.1], ntp: [a.example.com]", vips, vips + "    ntp: [b.example.com]\n"}, "keep one of the two lists"},
-		{"user-managed on bare metal", edit{machine, machine + "    userManaged: true\n", "  baseDomain", "  platform: baremetal\n  baseDomain", vips, ""}, "goes with platform none, external or vsphere"},
+		{"user-managed on bare metal", edit{machine, machine + "    userManaged: true\n", "  baseDomain", "  platform: baremetal\n  baseDomain", vips, ""}, "needs platform none, external or vsphere"},
 		{"user-managed false on none", edit{machine, machine + "    userManaged: false\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "always user-managed"},
-		{"load balancer on none", edit{machine, machine + "    loadBalancer: user-managed\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "goes with platform baremetal or vsphere"},
+		{"load balancer on none", edit{machine, machine + "    loadBalancer: user-managed\n", "  baseDomain", "  platform: none\n  baseDomain", vips, ""}, "needs platform baremetal or vsphere"},
 		{"load balancer before 4.16", edit{machine, machine + "    loadBalancer: user-managed\n", "4.20", "4.15"}, "need OpenShift 4.16"},
 	}, nil)
 }

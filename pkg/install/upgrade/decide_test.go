@@ -289,7 +289,7 @@ func TestForce(t *testing.T) {
 		},
 		{
 			name: "by image without digest", state: running("4.20.4"), want: Want{Version: "4.20.5", Force: true, Image: "quay.io/a/b:4.20.5"},
-			verdict: model.VerdictBlocked, reason: reasonImageUnavailable, says: []string{"without its digest"},
+			verdict: model.VerdictBlocked, reason: reasonImageUnavailable, says: []string{"has no digest"},
 		},
 		{
 			name: "of a version that nobody knows", state: running("4.20.4", available("4.20.6")), want: Want{Version: "4.20.5", Force: true},

@@ -21,7 +21,7 @@ func TestAnotherRequestIsNotReplaced(t *testing.T) {
 	blocks := func(name string, edits ...func(*State)) row {
 		return row{
 			name: name, state: running("4.20.4", append([]func(*State){ours}, edits...)...), want: want,
-			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"is requested and has not begun", "4.20.6 can be requested after it"},
+			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"is requested and has not started", "4.20.6 can only be requested after it"},
 		}
 	}
 	gives := func(name string, edits ...func(*State)) row {
