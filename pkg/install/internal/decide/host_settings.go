@@ -29,7 +29,8 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 		s.block(model.Blocker{
 			Key: "host/" + want.Name + "/disk", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskHints", Cure: model.CureFile,
 			Field: field + "disk.hints", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.hints of " + want.Name + " so that it matches exactly one disk"),
+			Message: fmt.Sprintf("%s: %v", want.Name, err),
+			Remedy:  model.Advice("change disk.hints of " + want.Name + " so that it matches exactly one disk"),
 		})
 		return update, false
 	}

@@ -60,9 +60,10 @@ func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	if len(several) > 0 {
 		hs.block(model.Blocker{
 			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile,
-			Field:   hostField(want.Name) + "match",
-			Message: fmt.Sprintf("%s matches several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
-			Remedy:  "change spec.hosts[].match of one of them so that it matches another machine", Hosts: append([]string{want.Name}, several...),
+			Field: hostField(want.Name) + "match",
+			Message: fmt.Sprintf("%s matches several hosts of the file: %s", have.Label(),
+				strings.Join(append([]string{want.Name}, several...), ", ")),
+			Remedy: "change spec.hosts[].match of one of them so that it matches another machine", Hosts: append([]string{want.Name}, several...),
 		})
 	}
 	return len(several) > 0 || len(hs.roster.doubles[want.Name]) > 0
