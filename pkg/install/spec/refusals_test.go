@@ -186,7 +186,7 @@ func TestRefusesNetworks(t *testing.T) {
 		{"overlap with a default", edit{machine, "    machine: [10.130.0.0/24]\n", "[192.168.10.5]", "[10.130.0.5]", "[192.168.10.6]", "[10.130.0.6]"}, "overlaps the default cluster network 10.128.0.0/14"},
 		{"overlap in IPv6", append(dual, "fd02::/112", "fd01:0:0:1::/112"), "the service network fd01:0:0:1::/112 overlaps the cluster network fd01::/48"},
 		{"host prefix", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 26}]\n"}, "/26 is too long"},
-		{"host prefix too short", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 14}]\n"}, "leaves no room"},
+		{"host prefix too short", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 14}]\n"}, "leaves no space"},
 		{"few host parts", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/22, hostPrefix: 23}]\n"}, "has room for 2 nodes of /23 each, but there are 3"},
 		{"dual stack without clusters", edit{machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "spec.network.cluster: is missing: dual stack needs networks of both families here; write one IPv4 and one IPv6 network such as 10.128.0.0/14 and fd01::/48"},
 		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the address families are in another order"},

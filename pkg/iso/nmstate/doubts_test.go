@@ -17,7 +17,7 @@ func TestDoubts(t *testing.T) {
 		"a default route":      {static + "routes: {config: [" + way + "}]}\n", ""},
 		"none":                 {static, "n:1:1: routes.config: there is no default route: the machine only reaches its own networks"},
 		"none, with DHCP":      {"interfaces: [{name: eth0, type: ethernet, state: up, ipv4: {enabled: true, dhcp: true}}]\n", ""},
-		"two equal ones":       {static + "routes: {config: [" + way + "},\n" + way + ", table-id: 254}]}\n", "routes.config[1]: is a second default route of the same metric"},
+		"two equal ones":       {static + "routes: {config: [" + way + "},\n" + way + ", table-id: 254}]}\n", "routes.config[1]: is a second default route with the same metric"},
 		"two of other metrics": {static + "routes: {config: [" + way + "}, " + way + ", metric: 200}]}\n", ""},
 		"a VLAN above its base": {
 			"interfaces:\n- {name: eth0, type: ethernet, state: up, mtu: 1500}\n- {name: eth0.5, type: vlan, state: up, mtu: 9000, vlan: {base-iface: eth0, id: 5}}\n",
