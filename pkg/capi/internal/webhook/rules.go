@@ -190,8 +190,8 @@ func (w *wanted) addEncryption(e *controlplanev1.DiskEncryption) {
 	if e.TangServers != "" {
 		at := w.controlPlane.Child("config", "diskEncryption", "tangServers")
 		if err := json.Unmarshal([]byte(e.TangServers), &servers); err != nil {
-			w.wrong = append(w.wrong, invalid(at, `is not a JSON list of servers: write [{"url": "http://tang.example.com:7500",
-				"thumbprint": "…"}]`))
+			w.wrong = append(w.wrong, invalid(at, `is not a JSON list of servers: write `+
+				`[{"url": "http://tang.example.com:7500", "thumbprint": "…"}]`))
 			return
 		}
 	}

@@ -65,7 +65,7 @@ func read(text []byte) (*claim, *finding) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || !bytes.Equal(text, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: block.Bytes})) {
-		return nil, &finding{model.RequestRefuse, model.ReasonMalformed, "it is not exactly one PEM block of type " + pemType + ""}
+		return nil, &finding{model.RequestRefuse, model.ReasonMalformed, "it is not exactly one PEM block of type " + pemType}
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {

@@ -84,7 +84,7 @@ func (t *departingNode) metalName() string {
 // markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
 func (t steps) markMetal() {
 	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID,
-		"after its Machine is deleted, only this mark tells that it belongs to "+t.nodeName+"", false))
+		"after its Machine is deleted, only this mark tells that it belongs to "+t.nodeName, false))
 }
 
 func (t steps) deleteMetal() {
