@@ -59,8 +59,7 @@ func (s *simulation) check(o *runOptions) error {
 		return app.Usagef("--simulate and --service-url cannot be used together")
 	case s.Simulate && o.Globals.Backend == app.BackendHub:
 		return app.Usagef("--simulate simulates a REST service, not a hub: a hub needs an API server. To simulate a hub on your API " +
-			"server, use `oaictl simulator " +
-			"hub --kubeconfig FILE -f FILE`, or give --backend rest")
+			"server, use `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case s.Simulate && o.boot.given("bmc-proxy"):
 		return app.Usagef("--simulate and --bmc-proxy cannot be used together: the BMCs are simulated too")
 	case s.Simulate && s.Speed <= 0:

@@ -84,8 +84,8 @@ func (o *convertOptions) check() error {
 	case o.Report == app.StdoutName && o.Dir == "":
 		return app.Usagef("--report - and the result cannot both use standard output: give -o DIR")
 	case o.WithSecrets && o.To == string(convert.FormatCluster):
-		return app.Usagef("--with-secrets is only for other formats: a cluster.yaml never contains a secret, and with -o the secrets " +
-			"are files next to it")
+		return app.Usagef("--with-secrets is only for other formats: a cluster.yaml never contains a secret, and with -o the secrets are " +
+			"files next to it")
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	}
 	listener, err := net.Listen("tcp", o.BMCListen)
 	if err != nil {
-		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address " +
-			"with --bmc-listen"}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with " +
+			"--bmc-listen"}
 	}
 	fmt.Fprintln(o.IO.Out, "http://"+listener.Addr().String())
 	running, stop := context.WithCancelCause(ctx)

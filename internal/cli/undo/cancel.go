@@ -118,8 +118,8 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 	booted := err == nil
 	if seen.Spec == nil {
 		if booted {
-			o.Say("The virtual drives of the machines may still hold discovery images. To eject them, oaictl needs the addresses of " +
-				"the BMCs: -f FILE.")
+			o.Say("The virtual drives of the machines may still hold discovery images. To eject them, oaictl needs the addresses of the " +
+				"BMCs: -f FILE.")
 		}
 		return false, nil
 	}

@@ -36,8 +36,8 @@ func newDeleteCluster(a *app.App) *cobra.Command {
 			}
 			switch {
 			case o.ReturnToPool && o.Orphan:
-				return app.Usagef("--return-to-pool and --orphan cannot be used together: the first deletes the objects, the second " +
-					"only releases them")
+				return app.Usagef("--return-to-pool and --orphan cannot be used together: the first deletes the objects, the second only " +
+					"releases them")
 			case o.ReturnToPool && o.Globals.Backend != app.BackendHub:
 				return app.Usagef("--return-to-pool needs --backend %s: a REST service does not boot machines", app.BackendHub)
 			case o.Orphan && o.Globals.Backend != app.BackendHub:

@@ -139,8 +139,8 @@ func notMinimal(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &model.Fault{Err: err, Next: "omit spec.boot.image to use the full image, or give --base a live image from which a " +
-		"minimal image can be made"}
+	return &model.Fault{Err: err, Next: "omit spec.boot.image to use the full image, or give --base a live image from which a minimal " +
+		"image can be made"}
 }
 
 // Netboot makes the files that a host boots over the network.

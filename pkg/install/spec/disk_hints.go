@@ -46,8 +46,8 @@ func neverDevice(path string) (why, instead string) {
 	if strings.HasPrefix(path, byPath) || !strings.HasPrefix(path, "/dev/disk/") && !strings.HasPrefix(path, "/dev/mapper/") {
 		return "", ""
 	}
-	return "only compares it with /dev/NAME and " + byPath + "…", "write the disk's by-path, or use wwn or serialNumber " +
-		"instead of deviceName"
+	return "only compares it with /dev/NAME and " + byPath + "…", "write the disk's by-path, or use wwn or serialNumber instead of " +
+		"deviceName"
 }
 
 // hexWWN is a world-wide name as a number, of 8 or 16 bytes.

@@ -53,8 +53,8 @@ func (q *question) decide() Decision {
 		return Decision{Verdict: "", Reason: reasonNotWanted, Message: "No version is wanted"}
 	}
 	if !q.installed() {
-		return Decision{Verdict: "", Reason: reasonNotInstalled, Message: "The cluster is not installed. Only installed " +
-			"clusters can be upgraded"}
+		return Decision{Verdict: "", Reason: reasonNotInstalled, Message: "The cluster is not installed. Only installed clusters can be " +
+			"upgraded"}
 	}
 	var err error
 	if q.wanted, err = parse(q.want.Version); err != nil || strings.HasPrefix(q.want.Version, "v") {

@@ -213,9 +213,8 @@ func (h *kubeconfigHandout) showKubeconfig(data []byte) {
 	known := h.known.examine(h.key(), data)
 	if known.hasEnd && known.ends.Sub(h.clock.Now()) < expiresSoon {
 		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
-			fmt.Sprintf("the certificate of the kubeconfig expires at %s: make another one with `oc config "+
-				"new-admin-kubeconfig`, and put it into "+
-				"the Secret %s",
+			fmt.Sprintf("the certificate of the kubeconfig expires at %s: make another one with "+
+				"`oc config new-admin-kubeconfig`, and put it into the Secret %s",
 				known.ends.UTC().Format(time.RFC3339), h.kubeconfigSecret().Name))
 		return
 	}

@@ -227,8 +227,8 @@ func (a *added) unlessMember() model.Advice {
 	if a.spec.ByFlags() {
 		return "for a worker, give --role worker; or, if the machine is new or may be wiped, run the same command with --accept-control-plane"
 	}
-	return "for a worker, give it the role worker; or remove it from the file that you give to add-node; or, if the machine is new " +
-		"or may be wiped: {add-node -f FILE --accept-control-plane}"
+	return "for a worker, give it the role worker; or remove it from the file that you give to add-node; or, if the machine is new or " +
+		"may be wiped: {add-node -f FILE --accept-control-plane}"
 }
 
 // addUnnamed brings those that are taken a step further, and says which failed.

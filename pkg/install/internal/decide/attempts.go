@@ -86,8 +86,8 @@ func (t *attempts) repeated(a model.Action) bool {
 		return true
 	case t.now.Before(s.Last.Add(again)):
 		t.wait(model.Wait{
-			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.Who(), For: a.ShownBy() + " to show the result of " +
-				"the last action: to " + a.Task(),
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.Who(), For: a.ShownBy() + " to show the result of the last action: " +
+				"to " + a.Task(),
 		})
 		return true
 	}

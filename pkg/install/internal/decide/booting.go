@@ -164,8 +164,8 @@ func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: oaictl does not " +
 			"try a refused password twice, because this can lock the account")
 	case model.TroubleNoVirtualMedia:
-		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence " +
-			"with virtual media")
+		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with " +
+			"virtual media")
 	case model.TroubleMediaRefused:
 		return model.Advice("check that the BMC of " + host + " can reach the media URL and accepts it: --media-url")
 	}

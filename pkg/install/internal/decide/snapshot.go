@@ -204,8 +204,8 @@ func (f *following) machines() {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
 			Message: "boot " + listtext.ListText(byBMC) + " through " + theirBMCs(len(byBMC)) +
-				": insert the discovery image, set it as the next boot device, switch on; oaictl does not reboot a machine that is already " +
-				"on, unless --reboot-running is given",
+				": insert the discovery image, set it as the next boot device, switch on; oaictl does not reboot a machine that is already on, " +
+				"unless --reboot-running is given",
 		})
 	}
 	if len(awaited) > 0 {

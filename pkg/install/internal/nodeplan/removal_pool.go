@@ -127,8 +127,8 @@ func (t steps) awaitReboot() {
 	w := model.Wait{
 		Key: t.key("reboots"), Scope: t.scope(), Who: model.WhoMachine,
 		For: fmt.Sprintf("%s to be booted into the discovery image by the service's agent on it", t.nodeName),
-		Next: "look at that agent: kubectl -n assisted-installer get pods -o wide; if it cannot boot the host, boot the " +
-			"discovery image by hand",
+		Next: "look at that agent: kubectl -n assisted-installer get pods -o wide; if it cannot boot the host, boot the discovery image " +
+			"by hand",
 	}
 	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Have != nil && h.Have.ID == t.node.Returns })
 	if i >= 0 && t.Hosts[i].Have.Status == statusByHand {
