@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\nwwnWithExtension: \"0x5001b448b1a00002\"\n")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, "line 2, column 1: wwnWithExtension is not known to the Assisted Installer"},
+		}, model.CodeInput, "line 2, column 1: wwnWithExtension is not supported by the Assisted Installer"},
 		{"fencing without a host", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/fencing-credentials.yaml", "credentials:\n- {address: a, username: b, password: hunter2}\n")
 			m.env.InfraEnvID = "x"

@@ -128,7 +128,7 @@ func TestRemoveNode(t *testing.T) {
 		"negative":         {"remove-node w-1 --drain-timeout -1s", "", 2, []string{"never negative"}},
 		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "comes back as a node", "needs --yes"}},
 		"no":               {"remove-node w-1" + to, "n\n", 1, []string{"remove w-1 from lab.example.com? [y/N]", "not confirmed; nothing was done"}},
-		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, and needs 3", "replace-node cp-1"}},
+		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, but it needs 3", "replace-node cp-1"}},
 		"unknown":          {"remove-node w-7" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
 		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or a host w-7"}},
 		"no such cluster":  {"remove-node w-1 --yes --cluster other" + to, "", 5, []string{"the service has none of that name or id"}},

@@ -380,7 +380,7 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 func TestControlPlaneOfThree(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	_, err := l.remove(l.removing(nil, "cp-1"), nil)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, but it needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
 		t.Errorf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	l.untouched("cp-0", "cp-1", "cp-2")

@@ -197,7 +197,7 @@ func TestReplacesWithoutMachines(t *testing.T) {
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, but it needs 3") {
 		t.Errorf("one that is well: %v", err)
 	}
 	byItself := false // once the new one has joined

@@ -19,7 +19,7 @@ func TestRefusesHubFields(t *testing.T) {
 	}
 	runRefusals(t, []refusal{
 		{"hint that the hub ignores", hinted(`wwnWithExtension: "0x5001b448b1a00002"`), "19:38: spec.hosts[2].disk.hints.wwnWithExtension: is not supported by the Assisted Installer, which chooses the disk here: it would be ignored"},
-		{"hint beside another", hinted(`wwn: "0x5001b448b1a00002", wwnVendorExtension: "0x1"`), "spec.hosts[2].disk.hints.wwnVendorExtension: is not known to the Assisted Installer"},
+		{"hint beside another", hinted(`wwn: "0x5001b448b1a00002", wwnVendorExtension: "0x1"`), "spec.hosts[2].disk.hints.wwnVendorExtension: is not supported by the Assisted Installer"},
 		{"link that the hub does not compare", hinted(`deviceName: /dev/disk/by-id/wwn-0x5001b448b1a00002`), "only compares it with /dev/NAME and /dev/disk/by-path/…"},
 		{"spelling of a WWN", hinted(`wwn: "5001B448B1A00003"`), `write "0x5001b448b1a00003"`},
 		{"label key", hub(`agentLabels: {"a b": c}`), `spec.hub.agentLabels.a b: "a b" cannot be the key of a label`},

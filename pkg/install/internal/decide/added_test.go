@@ -97,7 +97,7 @@ func TestAddNodesStates(t *testing.T) {
 		"lost in the install": {func(w *decidetest.World, h *model.Host) {
 			w.Host("host-worker-0").State, h.State = model.HostFailed, model.HostAdded
 			w.Observed.InfraEnvs = append(w.Observed.InfraEnvs, laterEnv(w))
-		}, model.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
+		}, model.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register again: it was lost", "", ""},
 		"two machines": {func(w *decidetest.World, h *model.Host) {
 			twin := *h
 			twin.ID = "twin"

@@ -73,9 +73,9 @@ func TestLastingSettings(t *testing.T) {
 		"others": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
 			func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
 		"no proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "")},
-			func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+			func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "but the discovery image still uses"},
 		"half a proxy": {model.Settings{model.SettingProxy: proxy("http://p", "http://p", "x")},
-			func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+			func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "but the discovery image still uses"},
 		"another proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) {
 			s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"}
 		}, ""},

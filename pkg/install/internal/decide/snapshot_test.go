@@ -18,7 +18,7 @@ func TestThenOfAnImport(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	plan, lines := follow(w)
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") ||
-		!strings.Contains(text, "install each of worker-0, worker-1 once it is ready") ||
+		!strings.Contains(text, "install each of worker-0, worker-1 when it is ready") ||
 		!strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
 	}

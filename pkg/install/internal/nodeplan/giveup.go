@@ -89,7 +89,7 @@ func (t steps) awaitGivenUp() {
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("the MachineSet %s was scaled down to delete the Machine %s, but it already has %d Machines: it deleted "+
 			"another Machine, or was scaled up since", t.set.Name, t.machine.Name, t.set.Replicas),
-		Remedy: "look at its Machines before you scale it down again: kubectl -n openshift-machine-api get machines",
+		Remedy: "look at its Machines before you change its replicas again: kubectl -n openshift-machine-api get machines",
 	})
 }
 

@@ -22,16 +22,16 @@ func TestRefusedRemovals(t *testing.T) {
 	}{
 		"one of three": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 2, true, "cp-0")
-		}, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, and needs 3"},
+		}, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, but it needs 3"},
 		"two of four": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(4, 0, true, "cp-3", "cp-2")
-		}, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
+		}, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2, etcd would have 2 members"},
 		"the only one": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(1, 2, false, "cp-0")
 		}, "LastControlPlane", model.CodeInput, "the only node of the control plane"},
 		"all of them": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 0, false, "cp-0", "cp-1", "cp-2")
-		}, "LastControlPlane", model.CodeInput, "no node of the control plane would be left"},
+		}, "LastControlPlane", model.CodeInput, "no node of the control plane would remain"},
 		"the arbiter": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(4, 0, false, "cp-3")
 			w.Node("cp-3").Roles = []string{"arbiter"}
@@ -119,12 +119,12 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.API = "https://api.other.example.com:6443"
 			return w
-		}, "OtherCluster", model.CodeInput, "is of another cluster"},
+		}, "OtherCluster", model.CodeInput, "is for another cluster"},
 		"credentials": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.Trouble, w.Spoke.TroubleKind = "Unauthorized", model.TroubleCredentials
 			return w
-		}, "ClusterAccess", model.CodeAuth, "does not take the credentials"},
+		}, "ClusterAccess", model.CodeAuth, "rejects the credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()

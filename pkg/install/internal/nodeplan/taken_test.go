@@ -38,7 +38,7 @@ func metal(change func(*Question, *spec.Host)) Question {
 func fresh(q *Question) { q.Hosts[0].Have, q.Observed.Hosts = nil, nil }
 
 func TestTaken(t *testing.T) {
-	const node = "which is that of the node w-0 (BareMetalHost rack-0) of the cluster: it is the same machine"
+	const node = "the same as the node w-0 (BareMetalHost rack-0) of the cluster: it is the same machine"
 	blocked := func(what string) string { return "blocked (now): MachineTaken: w-9 has " + what }
 	for name, test := range map[string]struct {
 		change func(*Question, *spec.Host)
@@ -67,7 +67,7 @@ func TestTaken(t *testing.T) {
 		"the same system": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000", System: "a"}
-		}, blocked("the BMC http://10.0.0.1:8000, which is that of the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine")},
+		}, blocked("the BMC http://10.0.0.1:8000, the same as the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine")},
 		"made for it": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000/redfish/v1/Systems/b"}
@@ -79,7 +79,7 @@ func TestTaken(t *testing.T) {
 		"being deleted": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.Match.MAC, q.Observed.Spoke.BareMetalHosts[1].Deleting = "52:54:00:00:00:11", true
-		}, "blocked (person): MachineTaken: w-9 has the MAC address 52:54:00:00:00:11, the same as that of the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine"},
+		}, "blocked (person): MachineTaken: w-9 has the MAC address 52:54:00:00:00:11, the same as the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine"},
 		"registered": {func(q *Question, h *spec.Host) {
 			h.Match = spec.Match{Serial: "7"}
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "localhost", Day2: true, State: model.HostReady,
@@ -101,7 +101,7 @@ func TestTaken(t *testing.T) {
 				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
 		}, ""},
 		"address of a node": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.10/24"} },
-			"blocked (now): AddressTaken: w-9 has the address 192.0.2.10 in its settings, but this address belongs to that of the node w-0"},
+			"blocked (now): AddressTaken: w-9 has the address 192.0.2.10 in its settings, but this address belongs to the node w-0"},
 		"virtual address": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.100/24"} },
 			"blocked (now): AddressTaken: w-9 has the address 192.0.2.100 in its settings, but this address belongs to the virtual addresses of the cluster"},
 		"address of a pod": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "10.129.0.7/24"} },
