@@ -38,8 +38,8 @@ func TestDeleteOnAHub(t *testing.T) {
 		{"delete cluster lab --backend hub --orphan --yes", 0, "release c1", ""},
 		{"delete cluster lab --backend hub --orphan", 2, "", "release the objects of cluster lab.example.com"},
 		{"delete cluster lab --backend hub --return-to-pool", 2, "", "the cluster stops"},
-		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "booted into the discovery image"},
-		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "exclude each other"},
+		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "boot into the discovery image"},
+		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "cannot be used together"},
 		{"delete cluster lab --return-to-pool --yes", 2, "", "--return-to-pool needs --backend hub"},
 		{"delete cluster lab --orphan --yes", 2, "", "--orphan needs --backend hub"},
 	}
@@ -63,10 +63,10 @@ func TestDeleteHostThatRuns(t *testing.T) {
 		says  string
 	}{
 		{"delete host node-1 --backend hub", model.HostInstalled, spec.Worker, 2, "", "The node node-1 continues to run; only the hub deletes its record of it."},
-		{"delete host node-1 --backend hub --yes", model.HostAdded, spec.Worker, 0, "delete host e1 h1", "keeps running"},
-		{"delete host node-1 --yes", model.HostInstalled, spec.Worker, 0, "delete host e1 h1", "only the service forgets it"},
+		{"delete host node-1 --backend hub --yes", model.HostAdded, spec.Worker, 0, "delete host e1 h1", "continues to run"},
+		{"delete host node-1 --yes", model.HostInstalled, spec.Worker, 0, "delete host e1 h1", "only the service deletes its record of it"},
 		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, spec.ControlPlane, 0, "remove host e1 h1", "of the control plane, is removed from its cluster"},
-		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, spec.Worker, 2, "", "is taken out of its cluster"},
+		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, spec.Worker, 2, "", "is removed from its cluster"},
 		{"delete host node-1 --remove-node --yes", model.HostInstalled, spec.Worker, 2, "", "--remove-node needs --backend hub"},
 	}
 	for _, tt := range tests {

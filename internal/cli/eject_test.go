@@ -92,7 +92,7 @@ func TestEjectOfGoneAsks(t *testing.T) {
 	service := lab()
 	service.clusters = nil
 	got := run(t, service, "", "delete", "cluster", "-f", "cluster.yaml", "--bmc-proxy", proxy)
-	if got.code != 2 || !strings.Contains(got.errors, "the service does not have the cluster lab.example.com; eject its discovery images?") {
+	if got.code != 2 || !strings.Contains(got.errors, "eject the discovery images of cluster lab.example.com") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -134,7 +134,7 @@ func TestInit(t *testing.T) {
 	if !strings.Contains(got.errors, "oaictl create cluster --simulate -f cluster.yaml") {
 		t.Errorf("it does not say what to type next:\n%s", got.errors)
 	}
-	if got := run(t, lab(), "", flags...); got.code != 1 || !strings.Contains(got.errors, "cluster.yaml") || !strings.Contains(got.errors, "not overwritten") {
+	if got := run(t, lab(), "", flags...); got.code != 1 || !strings.Contains(got.errors, "cluster.yaml") || !strings.Contains(got.errors, "does not overwrite it") {
 		t.Errorf("the file is there: %+v", got)
 	}
 	if after, _ := os.ReadFile("cluster.yaml"); string(after) != string(text) {

@@ -75,7 +75,7 @@ func TestFullDiskEndsAtOnce(t *testing.T) {
 	for _, line := range []string{"download iso lab --to /dev/full", "logs lab --to /dev/full", "download kubeconfig lab --to /dev/full"} {
 		service := lab()
 		got := run(t, service, "", strings.Fields(line)...)
-		if got.code != 1 || !strings.Contains(got.errors, "could not write /dev/full: no space left on device\nNext: make room") {
+		if got.code != 1 || !strings.Contains(got.errors, "could not write /dev/full: no space left on device\nNext: free some space") {
 			t.Errorf("%s: %+v", line, got)
 		}
 		if strings.Count(got.errors, "\n") != 2 || strings.Count(strings.Join(service.calls, " "), "open image") > 1 {

@@ -63,7 +63,7 @@ func TestUpgradeCluster(t *testing.T) {
 	if got := say("lab -o json", 0); json.Unmarshal([]byte(got.out), &u) != nil || u.Version != "4.20.4" || len(u.Updates) != 3 || u.Updates[0].Recommended {
 		t.Errorf("as JSON it is %s", got.out)
 	}
-	say("lab --detach", 2, "--detach goes with --to VERSION")
+	say("lab --detach", 2, "--detach needs --to VERSION")
 	say("", 2, "needs a NAME")
 	say("other", 5, "none of that name")
 	say("lab --to 4.20", 2, `"4.20" is no version such as 4.20.5`)

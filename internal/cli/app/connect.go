@@ -80,7 +80,7 @@ const (
 	tokenPage = "https://console.redhat.com/openshift/token"
 )
 
-// noService is that no service is named, with the ways to have one.
+// noService is that no service is given, with the ways to have one.
 type noService struct{}
 
 // MultiLine says that its lines are meant.

@@ -168,7 +168,7 @@ func (o *bootOptions) check(detach bool) error {
 		}
 	}
 	if detach && o.given("media-listen") {
-		return app.Usagef("--detach and --media-listen exclude each other: the images are not served after the end of this command; use " +
+		return app.Usagef("--detach and --media-listen cannot be used together: the images are not served after the end of this command; use " +
 			"oaictl iso serve, and --media-url")
 	}
 	return nil

@@ -68,7 +68,7 @@ func TestBootFlags(t *testing.T) {
 		"--base x.iso":                    {false, nil, "--base: no host of f.yaml boots through a BMC"},
 		"--reboot-running":                {false, nil, "--reboot-running: no host"},
 		"--media-url http://a:1":          {true, host, ""},
-		"--media-listen :1":               {true, host, "--detach and --media-listen exclude each other"},
+		"--media-listen :1":               {true, host, "--detach and --media-listen cannot be used together"},
 		"--media-listen 127.0.0.1:8880":   {false, host, ""},
 		"--bmc-proxy proxy":               {false, host, "--bmc-proxy is not"},
 		"--bmc-proxy http://u:secret@p:1": {false, host, ""},

@@ -67,7 +67,7 @@ func (s *simulation) check(o *runOptions) error {
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
 		if !s.Simulate && o.boot.given(flag) {
-			return app.Usagef("--%s goes with --simulate", flag)
+			return app.Usagef("--%s needs --simulate", flag)
 		}
 	}
 	return nil

@@ -119,7 +119,7 @@ func (o *customizeOptions) check(location string) error {
 	case o.Merge && o.Replace:
 		return app.Usagef("--merge and --replace cannot be used together")
 	case len(o.MACs) > 0 && o.NMState == "":
-		return app.Usagef("--mac goes with --nmstate")
+		return app.Usagef("--mac needs --nmstate")
 	}
 	if err := checkHostname(o.Hostname); err != nil {
 		return err

@@ -225,7 +225,7 @@ func (o *initOptions) check() error {
 	case len(o.BMCs) > 0 && o.BMCCredentials == "":
 		return app.Usagef("--bmc needs --bmc-credentials FILE, with user:password")
 	case len(o.BMCs) == 0 && o.BMCCredentials != "":
-		return app.Usagef("--bmc-credentials goes with --bmc ADDRESS")
+		return app.Usagef("--bmc-credentials needs --bmc ADDRESS")
 	case o.FirstAddress == "" && o.Gateway+o.DNS != "":
 		return app.Usagef("--gateway and --dns need --first-address: without it, machines get their settings from DHCP")
 	case o.FirstAddress != "" && (o.Gateway == "" || o.DNS == ""):

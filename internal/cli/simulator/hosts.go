@@ -152,7 +152,7 @@ func (o *hostsOptions) check() error {
 	byName := o.InfraEnv != "" || o.Count != 0
 	switch {
 	case o.Globals.ServiceURL == "":
-		return app.Usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
+		return app.Usagef("no service is given: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
 	case (o.File != "") == byName:
 		return app.Usagef("simulator hosts needs -f FILE, or --infra-env and --count")
 	case o.BMCListen != "" && o.File == "":

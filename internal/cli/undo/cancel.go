@@ -204,7 +204,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if len(cluster.BootedByBMC()) == 0 {
 		return gone
 	}
-	if err := o.confirm(fmt.Sprintf("the service does not have the cluster %s; eject its discovery images?",
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which is not in the service?",
 		seen.FullName())); err != nil {
 		return err
 	}
