@@ -74,7 +74,7 @@ func TestKubeconfigOfWhichCluster(t *testing.T) {
 		"kubeconfig merge c1 --into a":              {0, "context lab added to a\n", ""},
 		"kubeconfig merge cluster lab --into b":     {0, "context lab added to b\n", ""},
 		"kubeconfig merge -f cluster.yaml --into c": {0, "context lab added to c\n", ""},
-		"kubeconfig merge --into d":                 {5, "", "oaictl: find the cluster: the service has several: lab, other\nNext: name one; oaictl get clusters lists them\n"},
+		"kubeconfig merge --into d":                 {5, "", "oaictl: find the cluster: the service has several: lab, other\nNext: give the name of one; oaictl get clusters lists them\n"},
 		"kubeconfig merge other --into e":           {1, "", "oaictl: use the service's kubeconfig of other.example.org: it is not valid YAML: line 1\nNext: oaictl describe other\n"},
 	} {
 		got := run(t, service, "", strings.Fields(line)...)

@@ -160,7 +160,7 @@ func TestRefusesNodes(t *testing.T) {
 		"another kind":          {edit{"kind: Nodes", "kind: Node"}, `2:7: kind: is a "Node", not a Cluster or Nodes`},
 		"no kind":               {edit{"kind: Nodes\n", ""}, "1:1: kind: is missing; write kind: Nodes"},
 		"unknown key":           {edit{"  cluster:", "  clutser: x\n  cluster:"}, `4:3: spec.clutser: the field "clutser" is not known here; did you mean "cluster"?`},
-		"a name":                {edit{"spec:\n", "metadata: {name: lab}\nspec:\n"}, "3:1: metadata: describes a Cluster, but hosts are added to an existing one; name the cluster as spec.cluster"},
+		"a name":                {edit{"spec:\n", "metadata: {name: lab}\nspec:\n"}, "3:1: metadata: describes a Cluster, but hosts are added to an existing one; give the name of the cluster as spec.cluster"},
 		"how it is installed":   {edit{"  hosts:", "  openshift: {version: 4.20}\n  hosts:"}, "6:3: spec.openshift: describes a Cluster, but hosts are added to an existing one; leave it out"},
 		"a network of it":       {edit{"network: {", "network: {machine: [192.168.10.0/24], "}, "5:13: spec.network.machine: describes a Cluster"},
 		"key of another place":  {edit{"  cluster:", "  gateway: 1.2.3.4\n  cluster:"}, "it belongs to spec.hosts.net.gateway"},

@@ -187,7 +187,7 @@ func TestRefusesNetworks(t *testing.T) {
 		{"overlap in IPv6", append(dual, "fd02::/112", "fd01:0:0:1::/112"), "the service network fd01:0:0:1::/112 overlaps the cluster network fd01::/48"},
 		{"host prefix", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 26}]\n"}, "/26 is too long"},
 		{"host prefix too short", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/14, hostPrefix: 14}]\n"}, "leaves no space"},
-		{"few host parts", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/22, hostPrefix: 23}]\n"}, "has room for 2 nodes of /23 each, but there are 3"},
+		{"few host parts", edit{machine, machine + "    cluster: [{cidr: 10.128.0.0/22, hostPrefix: 23}]\n"}, "has space for 2 nodes with /23 each, but there are 3"},
 		{"dual stack without clusters", edit{machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "spec.network.cluster: is missing: dual stack needs networks of both families here; write one IPv4 and one IPv6 network such as 10.128.0.0/14 and fd01::/48"},
 		{"another order", append(dual, `172.30.0.0/16, "fd02::/112"`, `"fd02::/112", 172.30.0.0/16`), "the address families are in another order"},
 		{"two services", edit{machine, machine + "    service: [172.30.0.0/16, 172.31.0.0/16]\n"}, "one service network of each family"},
@@ -259,7 +259,7 @@ func TestRefusesVIPs(t *testing.T) {
 		{"no address", edit{"[192.168.10.5]", "[api.example.com]"}, "is not an IP address"},
 		{"same for both", edit{"[192.168.10.6]", "[192.168.10.5]"}, "192.168.10.5 is already the address of the API"},
 		{"another number", edit{"[192.168.10.6]", "[]"}, "there are 1 addresses for the API and 0 for ingress"},
-		{"two of a family", edit{"[192.168.10.5]", "[192.168.10.5, 192.168.10.7]", "[192.168.10.6]", "[192.168.10.6, \"fd10::6\"]", machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    cluster: [{cidr: 10.128.0.0/14}, {cidr: \"fd01::/48\"}]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "one of each family"},
+		{"two of a family", edit{"[192.168.10.5]", "[192.168.10.5, 192.168.10.7]", "[192.168.10.6]", "[192.168.10.6, \"fd10::6\"]", machine, "    machine: [192.168.10.0/24, \"fd10::/64\"]\n    cluster: [{cidr: 10.128.0.0/14}, {cidr: \"fd01::/48\"}]\n    service: [172.30.0.0/16, \"fd02::/112\"]\n"}, "one of each address family"},
 		{"the gateway's", edit{"[192.168.10.5]", "[192.168.10.1]"}, "192.168.10.1 is the gateway's address"},
 		{"a host's", edit{more, "    net: {ip: 192.168.10.5/24}\n"}, "spec.hosts[2].net.ip: 192.168.10.5 is a virtual address of the cluster already"},
 	}, nil)

@@ -79,7 +79,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Config.MachineNetwork = append(c.Spec.Config.MachineNetwork, controlplanev1.MachineNetworkEntry{CIDR: "fd00::/64"})
 			c.Spec.Config.APIVIPs = []string{"192.168.127.100", "192.168.127.102"}
 			c.Spec.Config.IngressVIPs = []string{"192.168.127.101", "fd00::1"}
-		}, "spec.config.apiVIPs", "one of each family"},
+		}, "spec.config.apiVIPs", "one of each address family"},
 		{"address outside", func(c plane) { c.Spec.Config.APIVIPs = []string{"10.1.2.3"} }, "spec.config.apiVIPs[0]", "is not in the machine network"},
 		{"no address", func(c plane) { c.Spec.Config.IngressVIPs = []string{"api.example.com"} }, "spec.config.ingressVIPs[0]", "api.example.com"},
 		{"same address", func(c plane) { c.Spec.Config.IngressVIPs = c.Spec.Config.APIVIPs }, "spec.config.ingressVIPs[0]", "unless config.loadBalancer.type is UserManaged"},
