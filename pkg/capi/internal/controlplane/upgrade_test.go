@@ -127,7 +127,7 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 		"of another release":      {has: "4.20.6"},
 		"forced":                  {has: "4.20.5", force: "4.20.5"},
 		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and has no effect: it must be "4.20.5"`},
-		"forced without a reason": {has: "4.20.5", force: "true", note: "forces nothing"},
+		"forced without a reason": {has: "4.20.5", force: "true", note: "has no effect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := observed()

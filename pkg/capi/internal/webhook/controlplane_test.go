@@ -156,7 +156,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = new(int32(1)), nil, nil
 			c.Spec.Rollout.Strategy.Type = controlplanev1.RollingUpdateStrategy
 		}, "spec.rollout.strategy.type", "set OnDelete"},
-		{"one hostname for three", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.Hostname = "cp-0" }, "spec.openshiftAssistedConfigSpec.hostname", "names 3 machines alike"},
+		{"one hostname for three", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.Hostname = "cp-0" }, "spec.openshiftAssistedConfigSpec.hostname", "gives the same name to 3 machines"},
 		{"label", func(c plane) { c.Spec.MachineTemplate.ObjectMeta.Labels = map[string]string{"a b": "c"} }, "spec.machineTemplate.metadata.labels", "a b"},
 		{"machine", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.NodeLabels = map[string]string{"rack": "a b"} }, "spec.openshiftAssistedConfigSpec.nodeLabels.rack", "cannot be the value of a label"},
 	} {
@@ -347,7 +347,7 @@ func TestControlPlaneChanges(t *testing.T) {
 		{"addresses while discovering", discovering, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "", ""},
 		{"addresses while installing", installing, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "spec.config.apiVIPs", "the installation has started"},
 		{"domain while installing", installing, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "the installation has started"},
-		{"FIPS when installed", installed, func(c plane) { c.Spec.Config.FIPS = new(true) }, "spec.config.fips", "changed there"},
+		{"FIPS when installed", installed, func(c plane) { c.Spec.Config.FIPS = new(true) }, "spec.config.fips", "make the change in the cluster itself"},
 		{"false is nothing", installed, func(c plane) { c.Spec.Config.FIPS = new(false) }, "", ""},
 		{"hold when installed", installed, func(c plane) { c.Spec.Config.HoldInstallation = true }, "", ""},
 		{"pull secret when installed", installed, func(c plane) { c.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "new"} }, "", ""},
