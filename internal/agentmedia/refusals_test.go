@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/b/mac_addresses", "52:54:00:AA:00:01\n")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, "is an address of a, too"},
+		}, model.CodeInput, "is also an address of a"},
 		{"a role that is none", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/role", "boss")

@@ -60,7 +60,7 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 	}{
 		"nobody has one":           {marks: true},
 		"another namespace's":      {there: []client.Object{elsewhere}, marks: true},
-		"somebody has one":         {there: []client.Object{deployment}, says: "there is a ClusterDeployment ns/edge already"},
+		"somebody has one":         {there: []client.Object{deployment}, says: "there already is a ClusterDeployment ns/edge"},
 		"somebody is to have one":  {there: []client.Object{named("other", "abc")}, says: "control plane other of this namespace already has a cluster with the name edge"},
 		"who has asked first":      {there: []client.Object{named("other", "")}, marks: true},
 		"it is taken over":         {there: []client.Object{deployment}, id: "ns/edge"},

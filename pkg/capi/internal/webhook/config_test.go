@@ -24,7 +24,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"hostname", func(c config) { c.Spec.Hostname = "Worker_0" }, "spec.hostname", "cannot be a hostname"},
 		{"localhost", func(c config) { c.Spec.Hostname = "localhost" }, "spec.hostname", "use a name that no other host has"},
 		{"label key", func(c config) { c.Spec.NodeLabels = map[string]string{"a b": "c"} }, "spec.nodeLabels.a b", "cannot be the key of a label"},
-		{"role label", func(c config) { c.Spec.NodeLabels = map[string]string{"node-role.kubernetes.io/infra": ""} }, "spec.nodeLabels[node-role.kubernetes.io/infra]", "leave it out"},
+		{"role label", func(c config) { c.Spec.NodeLabels = map[string]string{"node-role.kubernetes.io/infra": ""} }, "spec.nodeLabels[node-role.kubernetes.io/infra]", "omit it"},
 		{"taint key", func(c config) { c.Spec.Taints = []bootstrapv1.Taint{{Key: "a b", Effect: "NoSchedule"}} }, "spec.taints[0].key", "cannot be the key of a taint"},
 		{"taint effect", func(c config) { c.Spec.Taints = []bootstrapv1.Taint{{Key: "a", Effect: "Never"}} }, "spec.taints[0].effect", "Never"},
 		{"disk", func(c config) { c.Spec.RootDeviceHints = &bootstrapv1.RootDeviceHints{DeviceName: "sda"} }, "spec.rootDeviceHints.deviceName", `write "/dev/sda"`},

@@ -83,7 +83,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"address outside", func(c plane) { c.Spec.Config.APIVIPs = []string{"10.1.2.3"} }, "spec.config.apiVIPs[0]", "is not in the machine network"},
 		{"no address", func(c plane) { c.Spec.Config.IngressVIPs = []string{"api.example.com"} }, "spec.config.ingressVIPs[0]", "api.example.com"},
 		{"same address", func(c plane) { c.Spec.Config.IngressVIPs = c.Spec.Config.APIVIPs }, "spec.config.ingressVIPs[0]", "unless config.loadBalancer.type is UserManaged"},
-		{"addresses with platform None", func(c plane) { c.Spec.Config.Platform.Type = controlplanev1.NonePlatform }, "spec.config.apiVIPs", "leave them out"},
+		{"addresses with platform None", func(c plane) { c.Spec.Config.Platform.Type = controlplanev1.NonePlatform }, "spec.config.apiVIPs", "omit them"},
 		{"platform BareMetal without addresses", func(c plane) {
 			c.Spec.Config.Platform.Type, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = controlplanev1.BareMetalPlatform, nil, nil
 		}, "spec.config.apiVIPs", "set config.apiVIPs and config.ingressVIPs"},
@@ -110,7 +110,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"release image with scheme", func(c plane) { c.Spec.Config.ReleaseImage = "https://quay.io/x" }, "spec.config.releaseImage", "without a scheme"},
 		{"release image and image set", func(c plane) {
 			c.Spec.Config.ReleaseImage, c.Spec.Config.ImageSetRef = "quay.io/openshift-release-dev/ocp-release:4.20.3-x86_64", &corev1.LocalObjectReference{Name: "x"}
-		}, "spec.config.imageSetRef", "keep one of the two"},
+		}, "spec.config.imageSetRef", "keep one of them"},
 		{"architecture", func(c plane) { c.Spec.Config.CPUArchitecture = "x86" }, "spec.config.cpuArchitecture", `did you mean "x86_64"?`},
 		{"architecture of the machines", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.CPUArchitecture = "arm65" }, "spec.openshiftAssistedConfigSpec.cpuArchitecture", `did you mean "arm64"?`},
 		{"two architectures", func(c plane) {
@@ -138,14 +138,14 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"baseline of a newer release", func(c plane) { c.Spec.Config.Capabilities.BaselineCapability = "v4.21" }, "spec.config.capabilities.baselineCapability", "not newer than the release"},
 		{"operator's properties", func(c plane) {
 			c.Spec.Config.Operators = []controlplanev1.Operator{{Name: "lvm", Properties: "[]"}}
-		}, "spec.config.operators[0].properties", "is no JSON object"},
+		}, "spec.config.operators[0].properties", "is not a JSON object"},
 		{"bundle", func(c plane) { c.Spec.Config.Bundles = []controlplanev1.Bundle{{Name: "Virtualization"}} }, "spec.config.bundles[0].name", "lower-case"},
 		{"validation that is never ignored", func(c plane) { c.Spec.Config.IgnoreValidations.Hosts = []string{"connected"} }, "spec.config.ignoreValidations.hosts[0]", "does not let connected be ignored"},
-		{"overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = "fips: true" }, "spec.config.installConfigOverrides", "is no JSON object"},
+		{"overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = "fips: true" }, "spec.config.installConfigOverrides", "is not a JSON object"},
 		{"pull secret in overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = `{"pullSecret": "x"}` }, "spec.config.installConfigOverrides.pullSecret", ""},
 		{"overrides by annotation", func(c plane) {
 			c.Annotations = map[string]string{controlplanev1.InstallConfigOverrideAnnotation: "{"}
-		}, "metadata.annotations[controlplane.cluster.x-k8s.io/install-config-override]", "is no JSON object"},
+		}, "metadata.annotations[controlplane.cluster.x-k8s.io/install-config-override]", "is not a JSON object"},
 		{"Ignition endpoint", func(c plane) { c.Spec.Config.IgnitionEndpoint = &controlplanev1.IgnitionEndpoint{URL: "api-int:22623"} }, "spec.config.ignitionEndpoint.url", "write it as http://HOST:PORT"},
 		{"negative wait", func(c plane) { c.Spec.Config.WorkerWait = &metav1.Duration{Duration: -time.Minute} }, "spec.config.workerWait", "write how long to wait"},
 		{"gate", func(c plane) { c.Spec.Upgrade.Acknowledge = []string{"4.19"} }, "spec.upgrade.acknowledge[0]", "write its key"},
@@ -270,7 +270,7 @@ func TestControlPlaneWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(warnings) != 2 || !strings.Contains(warnings[0], `additionalEnabledCapabilities[0]: OpenShift has no capability "BrandNew"`) || !strings.Contains(warnings[1], `operators[1].name: the operator "brand-new" is not known here`) {
+	if len(warnings) != 2 || !strings.Contains(warnings[0], `additionalEnabledCapabilities[0]: OpenShift has no capability "BrandNew"`) || !strings.Contains(warnings[1], `operators[1].name: the operator "brand-new" is not known to these providers`) {
 		t.Errorf("warnings are %q", warnings)
 	}
 }

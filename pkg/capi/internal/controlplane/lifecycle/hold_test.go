@@ -93,7 +93,7 @@ func TestHold(t *testing.T) {
 		{name: "its member and its node are gone", have: 3, change: func(p *plane) { p.loseNode(0); p.loseMember(0) }, release: true},
 		{name: "it never was a member", have: 4, change: func(p *plane) { p.loseMember(0) }, release: true},
 		{name: "it never joined", have: 4, change: neverJoined, release: true},
-		{name: "etcd would lose its majority", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonEtcdQuorum, message: "without m-0, etcd would have 2 members of which 1 are well, but it needs 2"},
+		{name: "etcd would lose its majority", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonEtcdQuorum, message: "without m-0 etcd would have 2 members of which 1 are healthy, but it needs 2"},
 		{name: "etcd has lost its majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonEtcdQuorum, message: "disaster recovery"},
 		{name: "the cluster does not answer", have: 3, change: func(p *plane) { p.Spoke.Trouble = "timeout" }, reason: ReasonClusterUnreachable, message: "kubectl -n clusters annotate machine m-0 " + HookAnnotation + "-"},
 		{name: "nobody has looked", have: 3, change: func(p *plane) { p.Spoke = nil }, reason: ReasonClusterUnreachable},

@@ -31,8 +31,8 @@ func TestRemediates(t *testing.T) {
 		{name: "dead", have: 3, change: func(p *plane) { p.dies(0) }, act: "Delete m-0", reason: ReasonDeleting},
 		{name: "unhealthy though its member is well", have: 3, act: "Delete m-0", reason: ReasonDeleting},
 		{name: "the only one", have: 1, reason: ReasonCannotBeRemediated, because: "the only Machine"},
-		{name: "no majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonCannotBeRemediated, because: "no majority"},
-		{name: "no majority without it", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonCannotBeRemediated, because: "without m-0 etcd would have 2 members of which 1 are well"},
+		{name: "no majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonCannotBeRemediated, because: "not a majority"},
+		{name: "no majority without it", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonCannotBeRemediated, because: "without m-0 etcd would have 2 members of which 1 are healthy"},
 		{name: "nobody else serves", have: 3, change: func(p *plane) { p.node(1).Ready, p.node(2).Ready = false, false }, reason: ReasonCannotBeRemediated, because: "no node of the control plane would be Ready"},
 		{name: "another one is deleted", have: 4, change: func(p *plane) { p.isDeleting(1, true) }, reason: ReasonDeferred, because: "waiting for m-1 to be deleted"},
 		{
@@ -52,7 +52,7 @@ func TestRemediates(t *testing.T) {
 		{name: "etcd is not known", have: 3, change: func(p *plane) { p.Spoke.Etcd.Trouble = "it cannot tell" }, reason: ReasonDeferred, because: "it cannot tell"},
 		{name: "it runs", have: 3, change: func(p *plane) { p.Phase = Installing }, reason: ReasonDeferred, because: "the installation is running, and does not accept"},
 		{name: "it failed", have: 3, change: func(p *plane) { p.Phase = Stopped }, reason: ReasonCannotBeRemediated, because: "the installation has failed"},
-		{name: "two with fencing", have: 2, change: func(p *plane) { p.withFencing(); p.dies(0) }, reason: ReasonCannotBeRemediated, because: "no majority"},
+		{name: "two with fencing", have: 2, change: func(p *plane) { p.withFencing(); p.dies(0) }, reason: ReasonCannotBeRemediated, because: "not a majority"},
 		{name: "two with an arbiter", have: 2, change: func(p *plane) { p.withArbiter(); p.dies(0) }, act: "Delete m-0", reason: ReasonDeleting},
 		{name: "the dead one of two", have: 5, change: func(p *plane) { p.isUnhealthy(1); p.dies(1) }, of: "m-1", act: "Delete m-1", reason: ReasonDeleting},
 		{name: "the one that a person has marked", have: 5, change: func(p *plane) {
