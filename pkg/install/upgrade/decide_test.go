@@ -184,7 +184,7 @@ func TestNothingToDo(t *testing.T) {
 		},
 		{
 			name: "somebody has asked for another version", state: running("4.20.4", asked(desiredUpdate{Version: "4.20.6"})), want: Want{Version: "4.20.4"},
-			verdict: model.VerdictInstalled, reason: reasonDone, notes: []string{"asks for 4.20.6", "oc adm upgrade --clear"},
+			verdict: model.VerdictInstalled, reason: reasonDone, notes: []string{"ClusterVersion requests 4.20.6", "oc adm upgrade --clear"},
 		},
 		{
 			name: "its channel is another", state: running("4.20.4"), want: Want{Version: "4.20.4", Channel: "fast-4.20"},

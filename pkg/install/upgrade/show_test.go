@@ -43,7 +43,7 @@ func TestFault(t *testing.T) {
 	}{
 		"done":           {state: running("4.20.5"), want: Want{Version: "4.20.5"}},
 		"asked for":      {state: running("4.20.4", available("4.20.5")), want: Want{Version: "4.20.5"}},
-		"no version":     {state: running("4.20.4"), want: Want{Version: "4.20"}, code: model.CodeUsage, says: `upgrade lab: "4.20" is no version such as 4.20.5`},
+		"no version":     {state: running("4.20.4"), want: Want{Version: "4.20"}, code: model.CodeUsage, says: `upgrade lab: "4.20" is not a complete version: write all three numbers, such as 4.20.5`},
 		"not installed":  {state: &State{}, want: Want{Version: "4.20.5"}, code: model.CodeFailure, says: "the cluster is not installed"},
 		"not offered":    {state: running("4.20.4", available("4.20.6")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "It offers 4.20.6"},
 		"the channel":    {state: running("4.19.4", on("fast-4.19")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "does not contain an update to 4.20.5: oc adm upgrade channel fast-4.20. "},
