@@ -60,7 +60,7 @@ func TestConditionsThatSayNothing(t *testing.T) {
 		{name: "invalid", state: running("4.20.4", offered, was, silent("Invalid", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonRefused, says: []string{": " + unsaid}},
 		{name: "refused", state: running("4.20.4", offered, was, silent("ReleaseAccepted", "False")), want: want, verdict: model.VerdictBlocked, reason: reasonRefused, says: []string{": " + unsaid}},
 		{name: "failing", state: running("4.20.4", offered, silent("Failing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonFailing, says: []string{"reports a failure: " + unsaid}},
-		{name: "fails at it", state: running("4.20.4", towards("4.20.5", -90, ""), silent("Failing", "True")), want: want, verdict: model.VerdictFailed, reason: reasonFailed, says: []string{"reports a failure: " + unsaid}},
+		{name: "fails at it", state: running("4.20.4", towards("4.20.5", -90, ""), silent("Failing", "True")), want: want, verdict: model.VerdictFailed, reason: reasonFailed, says: []string{"fails: " + unsaid}},
 		{name: "not available", state: running("4.20.4", offered, silent("Available", "False")), want: want, verdict: model.VerdictBlocked, reason: reasonNotAvailable, says: []string{"available: " + unsaid}},
 		{name: "at work", state: running("4.20.4", offered, silent("Progressing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"being updated: " + unsaid}},
 		{
