@@ -75,7 +75,7 @@ spec:
 	say("replace-node cp-7"+flags, "", 5, "neither the cluster nor the service has a node or a host cp-7")
 	say("replace-node cp-1 --with cp-1 --force -f "+file+to, "", 3, "the two cannot have the same name")
 	say("replace-node cp-1 --with cp-2 --force -f "+file+to, "", 3, "cp-2 is already a node of the cluster: it cannot replace cp-1, without which the control plane has 2 nodes")
-	say("replace-node cp-1 --force --cluster lab --name w-0 --mac 52:54:00:00:02:20"+to, "", 3, "w-0 is a node of the cluster already")
+	say("replace-node cp-1 --force --cluster lab --name w-0 --mac 52:54:00:00:02:20"+to, "", 3, "w-0 is already a node of the cluster")
 	say("replace-node cp-1"+flags, "", 3, "(use --force to override): openshift-etcd/etcd-guard-cp-1")
 	say("replace-node cp-1 --dry-run"+flags, "", 0, "In the way", "(use --force to override): openshift-etcd/etcd-guard-cp-1")
 	say("replace-node cp-1 --force --dry-run"+flags, "", 0, "First cp-3 joins lab.example.com:", "Then DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1")
@@ -83,7 +83,7 @@ spec:
 	say("replace-node cp-1 --force"+flags, "n\n", 9, "have you taken the backup, and copied it from the node? [y/N]")
 
 	s.missed(t, "cp-1")
-	say("replace-node cp-1 --with cp-2 --yes --backup-taken -f "+file+to, "", 3, "cp-2 is a node of the cluster already")
+	say("replace-node cp-1 --with cp-2 --yes --backup-taken -f "+file+to, "", 3, "cp-2 is already a node of the cluster")
 	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for a person to remove the member of cp-1 from etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
 		"delete the certificates of its member: etcd-peer-cp-1", "Then cp-3 joins lab.example.com:")
 	if strings.Contains(got.out, "evict") {
