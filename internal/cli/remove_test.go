@@ -126,7 +126,7 @@ func TestRemoveNode(t *testing.T) {
 		"yes to which":     {"remove-node w-1 --yes" + to, "", 2, []string{"--yes needs --cluster NAME or -f FILE"}},
 		"selector":         {"remove-node w-1 --pod-selector a==b==c", "", 2, []string{"--pod-selector"}},
 		"negative":         {"remove-node w-1 --drain-timeout -1s", "", 2, []string{"never negative"}},
-		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "comes back as a node", "needs --yes"}},
+		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "becomes a node again", "needs --yes"}},
 		"no":               {"remove-node w-1" + to, "n\n", 1, []string{"remove w-1 from lab.example.com? [y/N]", "not confirmed; nothing was done"}},
 		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, but it needs 3", "replace-node cp-1"}},
 		"unknown":          {"remove-node w-7" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
@@ -158,7 +158,7 @@ func TestRemoveNode(t *testing.T) {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	s.clusters[0].OpenShiftID = "another"
-	if got := s.run(t, "", "remove-node w-1 --yes --cluster lab"+to); got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
+	if got := s.run(t, "", "remove-node w-1 --yes --cluster lab"+to); got.code != 3 || !strings.Contains(got.errors, "is for another cluster") {
 		t.Errorf("another cluster: %d %s", got.code, got.errors)
 	}
 	s.clusters[0].OpenShiftID = ""

@@ -70,7 +70,7 @@ spec:
 	say("replace-node cp-1 --drain-timeout -1s"+flags, "", 2, "never negative")
 	say("replace-node cp-1 -f "+file+to, "", 2, "the file has several hosts; choose the host that replaces")
 	say("replace-node cp-1 --with cp-7 -f "+file+to, "", 2, `--with "cp-7" is not a host of the file`)
-	say("replace-node cp-1 --with w-3 -f "+file+to, "", 2, "w-3 is to be a worker")
+	say("replace-node cp-1 --with w-3 -f "+file+to, "", 2, "w-3 has the role worker")
 	say("replace-node w-1 --force"+flags, "", 3, "replace w-1: it is not a node of the control plane", "remove-node w-1")
 	say("replace-node cp-7"+flags, "", 5, "neither the cluster nor the service has a node or a host cp-7")
 	say("replace-node cp-1 --with cp-1 --force -f "+file+to, "", 3, "the two cannot have the same name")

@@ -66,7 +66,7 @@ func TestUpgradeCluster(t *testing.T) {
 	say("lab --detach", 2, "--detach needs --to VERSION")
 	say("", 2, "needs a NAME")
 	say("other", 5, "none of that name")
-	say("lab --to 4.20", 2, `"4.20" is no version such as 4.20.5`)
+	say("lab --to 4.20", 2, `"4.20" is not a complete version`)
 	say("lab --to 4.20.9", 5, "upgrade lab.example.com: channel stable-4.20 has no update from 4.20.4 to 4.20.9. It offers 4.20.6, 4.20.5", "Next: oaictl upgrade cluster lab")
 	say("lab --to 4.21.3", 5, "channel stable-4.20 does not contain an update to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
 	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1. OpenShift cannot be downgraded\n")
@@ -90,7 +90,7 @@ func TestUpgradeOfAnotherCluster(t *testing.T) {
 	s := newShrinking(t)
 	s.clusters[0].OpenShiftID = "9a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11"
 	got := s.run(t, "", "upgrade cluster lab --to 4.20.5 --cluster-kubeconfig "+s.kubeconfig)
-	if got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
+	if got.code != 3 || !strings.Contains(got.errors, "is for another cluster") {
 		t.Errorf("it ends with %d: %s", got.code, got.errors)
 	}
 	got = s.run(t, "", "upgrade cluster lab --cluster-kubeconfig "+kubeconfigFor(t, "https://127.0.0.1:1"))
