@@ -150,7 +150,7 @@ func TestRemoveNode(t *testing.T) {
 	if got := s.run(t, "", "remove-node w-1 --dry-run"+to); !strings.Contains(got.out, "DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1") {
 		t.Errorf("dry run: %s", got.out)
 	}
-	if got := s.run(t, "", "remove-node cp-1 --dry-run"+to); !strings.Contains(got.out, "In the way:\n  ! without cp-1 etcd would have 2 members") {
+	if got := s.run(t, "", "remove-node cp-1 --dry-run"+to); !strings.Contains(got.out, "In the way:\n  ! without cp-1, etcd would have 2 members") {
 		t.Errorf("dry run: %s", got.out)
 	}
 	var plan output.Plan
