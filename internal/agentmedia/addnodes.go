@@ -176,7 +176,7 @@ func (c *Client) AddNode(ctx context.Context) (Result, error) {
 		}
 		tries++
 		result.Done = "installing"
-		return false, wait{what: "the service to take up the installation", code: model.CodeTimeout}, nil
+		return false, wait{what: "the service to start the installation", code: model.CodeTimeout}, nil
 	})
 	return result, err
 }
@@ -206,15 +206,16 @@ func addStep(host *model.Host, tries int) (step, wait, error) {
 	case model.HostInstalling, model.HostInstalled, model.HostAdded, model.HostPreparing, model.HostNeedsUser:
 		return stepDone, wait{}, nil
 	case model.HostFailed, model.HostCancelled:
-		return stepWait, wait{}, fault(model.CodeFailed, "it has ended as %s: %s", host.Status, host.StatusInfo)
+		return stepWait, wait{}, fault(model.CodeFailed, "it has ended with the state %s: %s", host.Status, host.StatusInfo)
 	case model.HostUnknown:
-		return stepWait, wait{}, fault(model.CodeFailure, "the host is %s, a state that this oaictl does not know", host.Status)
+		return stepWait, wait{}, fault(model.CodeFailure, "the host is %s, a state that this version of oaictl does not know", host.Status)
 	case model.HostUnbound:
 		return stepWait, wait{}, fault(model.CodeNotFound,
-			"its InfraEnv belongs to no cluster: the cluster was to be imported before the InfraEnv was registered")
+			"its InfraEnv belongs to no cluster: import the cluster before the InfraEnv is registered")
 	case model.HostReady:
 		if tries >= installTries {
-			return stepWait, wait{}, fault(model.CodeFailure, "the service was asked %d times to install it and has not begun", tries)
+			return stepWait, wait{}, fault(model.CodeFailure, "oaictl asked the service %d times to install it, but the "+
+				"installation has not started", tries)
 		}
 		return stepStart, wait{}, nil
 	case model.HostBlocked:

@@ -136,7 +136,7 @@ func TestAddNodeBelievesNoAnswer(t *testing.T) {
 	m.wire.next = deaf{m.wire.next}
 	m.wire.made()
 	_, err := m.client().AddNode(t.Context())
-	if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "was asked 3 times to install it and has not begun") {
+	if model.FaultOf(err).Code != model.CodeFailure || !strings.Contains(err.Error(), "asked the service 3 times to install it, but the installation has not started") {
 		t.Errorf("code %d: %v", model.FaultOf(err).Code, err)
 	}
 	if made := m.wire.made(); len(made) != installTries {

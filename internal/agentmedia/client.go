@@ -94,7 +94,7 @@ func create[T any](ctx context.Context, send func() error, find func() (*T, erro
 		return nil, sent
 	case found == nil:
 		return nil, &model.Fault{Code: model.CodeFailure, Op: "register",
-			Err: errors.New("the service took the request, but does not have what it asked for")}
+			Err: errors.New("the service accepted the request, but does not have the requested object")}
 	}
 	return found, nil
 }
@@ -134,8 +134,8 @@ func only[T any](kind string, found []T, err error, name func(*T) string) (*T, e
 	}
 	return nil, &model.Fault{
 		Code: model.CodeNotFound, Op: "find " + kind, Permanent: true,
-		Err:  fmt.Errorf("found multiple %ss, where the service of a medium has one: %s", kind, strings.Join(names, ", ")),
-		Next: "delete those that are not meant: " + model.Command("delete", kind, "ID"),
+		Err:  fmt.Errorf("found multiple %ss, but the service of agent-based media must have one: %s", kind, strings.Join(names, ", ")),
+		Next: "delete the wrong ones: " + model.Command("delete", kind, "ID"),
 	}
 }
 
@@ -152,7 +152,7 @@ func (c *Client) infraEnvID() (string, error) {
 	if noted[variable] == "" {
 		return "", &model.Fault{
 			Code: model.CodeNotFound, Op: "find InfraEnv", Next: "{agent register-infraenv}", // it may be recorded later
-			Err: fmt.Errorf("%s is not set, and %s does not say it", variable, c.Env.ClientConfig),
+			Err: fmt.Errorf("%s is not set, and %s does not contain it", variable, c.Env.ClientConfig),
 		}
 	}
 	return noted[variable], nil
@@ -283,7 +283,8 @@ func (s Status) Trouble() error {
 	case s.Cluster != nil && slices.Contains([]model.ClusterState{model.ClusterFailed, model.ClusterCancelled}, s.Cluster.State):
 		return &model.Fault{
 			Code: model.CodeFailed, Op: "install cluster", On: s.Cluster.Name,
-			Err: fmt.Errorf("it has ended as %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: model.Command("why cluster", s.Cluster.Name),
+			Err: fmt.Errorf("it has ended with the state %s: %s", s.Cluster.Status, s.Cluster.StatusInfo), Next: model.Command("why cluster",
+				s.Cluster.Name),
 		}
 	case s.Cluster != nil && len(unbound(s.Hosts)) > 0:
 		return &model.Fault{

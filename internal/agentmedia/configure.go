@@ -83,8 +83,8 @@ func tooLate(settled []string) error {
 	}
 	return &model.Fault{
 		Code: model.CodeBlocked, Op: "configure hosts", Permanent: true,
-		Err:  fmt.Errorf("too late, since their installation has begun with another configuration: %s", strings.Join(settled, "; ")),
-		Next: "give the hosts in the folder of host configurations what they have, or cancel and reset the installation",
+		Err:  fmt.Errorf("too late, because their installation has started with another configuration: %s", strings.Join(settled, "; ")),
+		Next: "change the folder of host configurations to match these hosts, or cancel and reset the installation",
 	}
 }
 

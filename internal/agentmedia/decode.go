@@ -124,7 +124,8 @@ func (d document) into(value any) (unknown []string, err error) {
 		if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(data, value)); is {
 			kind, _, _ := strings.Cut(wrong.Value, " ") // "number 12": values are not shown
 			have := cmp.Or(map[string]string{"array": "a list", "object": "a map", "bool": "true or false"}[kind], "a "+kind)
-			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s", d.at(wrong.Field), cmp.Or(wrong.Field, "the document"), have,
+			return nil, badFile(d.path, fmt.Errorf("%s%s is %s where it should be %s",
+				d.at(wrong.Field), cmp.Or(wrong.Field, "the document"), have,
 				goKind(wrong.Type)))
 		}
 		return nil, badFile(d.path, errors.New(strings.TrimPrefix(err.Error(), "json: ")))
@@ -236,7 +237,8 @@ func (d document) object(kind string, value any) (unknown []string, err error) {
 	case meta.Kind == "" || meta.APIVersion == "":
 		return nil, badFile(d.path, fmt.Errorf("%sit has no apiVersion and kind; %s is expected", d.at(""), one(kind)))
 	case have.Kind != kind || have.Group != want.Group:
-		return nil, badFile(d.path, fmt.Errorf("%sit is %s of %s; %s of %s is expected", d.at("kind"), one(meta.Kind), meta.APIVersion, one(kind),
+		return nil, badFile(d.path, fmt.Errorf("%sit is %s of %s; %s of %s is expected",
+			d.at("kind"), one(meta.Kind), meta.APIVersion, one(kind),
 			want.GroupVersion()))
 	}
 	return d.into(value)
@@ -263,7 +265,7 @@ func readPullSecret(path string) (spec.Secret, error) {
 	case strings.TrimSpace(text) == "":
 		return spec.Secret{}, badFile(path, fmt.Errorf("neither stringData nor data has the key %s", hubapi.KeyPullSecret))
 	case json.Unmarshal([]byte(text), &content) != nil || content.Auths == nil:
-		return spec.Secret{}, badFile(path, fmt.Errorf("what stands under %s is not JSON with auths", hubapi.KeyPullSecret))
+		return spec.Secret{}, badFile(path, fmt.Errorf("the value of %s is not JSON with auths", hubapi.KeyPullSecret))
 	}
 	return spec.NewSecret(text), nil
 }

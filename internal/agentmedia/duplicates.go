@@ -21,7 +21,7 @@ func (c *Client) withdraw(ctx context.Context, desired *model.Desired) error {
 	if own < 0 || found[own].ID == eldestCluster(found).ID {
 		return nil
 	}
-	c.Say("taking cluster %s (%s) back: the service has an older one", found[own].Name, found[own].ID)
+	c.Say("deleting cluster %s (%s) again: the service has an older one", found[own].Name, found[own].ID)
 	return c.Service.Act(ctx, desired, model.Action{
 		Kind: model.WithdrawCluster, Scope: model.ScopeCluster, Target: found[own].ID, Name: found[own].Name, Destructive: true,
 	})
@@ -45,7 +45,8 @@ func (c *Client) withoutDuplicates(ctx context.Context, found []model.Cluster) (
 			return found, nil
 		}
 	}
-	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted", len(found), eldest.Name,
+	c.Warn("the service has %d clusters %s, and all but the oldest are empty: %s is used; the others can be deleted",
+		len(found), eldest.Name,
 		eldest.ID)
 	return []model.Cluster{*eldest}, nil
 }

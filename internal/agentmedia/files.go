@@ -86,7 +86,7 @@ func (f *Files) elsewhere(errs ...error) error {
 	}
 	return &model.Fault{
 		Code: model.FaultOf(all).Code, Permanent: true, Err: all,
-		Next: model.Advice("if they are elsewhere, say where in " + strings.Join(variables, ", ")),
+		Next: model.Advice("if they are in another folder, set " + strings.Join(variables, ", ")),
 	}
 }
 
@@ -109,9 +109,9 @@ func ReadEnvironment(lookup Lookup) (Environment, error) {
 	err := readVariables(lookup, reflect.ValueOf(&e).Elem())
 	switch {
 	case e.Workflow != Install && e.Workflow != AddNodes:
-		return Environment{}, fmt.Errorf("WORKFLOW_TYPE is %q, and not %s or %s", e.Workflow, Install, AddNodes)
+		return Environment{}, fmt.Errorf("WORKFLOW_TYPE is %q, but must be %s or %s", e.Workflow, Install, AddNodes)
 	case e.ImageType != "full-iso" && e.ImageType != "minimal-iso":
-		return Environment{}, fmt.Errorf("IMAGE_TYPE_ISO is %q, and not full-iso or minimal-iso", e.ImageType)
+		return Environment{}, fmt.Errorf("IMAGE_TYPE_ISO is %q, but must be full-iso or minimal-iso", e.ImageType)
 	case err != nil:
 		return Environment{}, err
 	}
@@ -137,7 +137,7 @@ func readVariables(lookup Lookup, into reflect.Value) (err error) {
 		case reflect.Int:
 			n, wrong := strconv.Atoi(text)
 			if (wrong != nil || n < -1) && err == nil {
-				err = fmt.Errorf("%s is %q, and no number of hosts", name, text)
+				err = fmt.Errorf("%s is %q, which is not a number of hosts", name, text)
 			}
 			value.SetInt(int64(n))
 		default:

@@ -64,7 +64,7 @@ func readHostConfigs(folder string) ([]hostConfig, error) {
 		}
 		for _, mac := range config.macs {
 			if owner[mac] != "" {
-				return nil, badFile(filepath.Join(folder, config.name, macsFile), fmt.Errorf("%s is an address of %s, too", mac, owner[mac]))
+				return nil, badFile(filepath.Join(folder, config.name, macsFile), fmt.Errorf("%s is also an address of %s", mac, owner[mac]))
 			}
 			owner[mac] = config.name
 		}
@@ -118,7 +118,7 @@ func readRole(path string) (spec.Role, error) {
 	case "master", "worker", "arbiter":
 		return statuses.Role(word), nil
 	default:
-		return "", badFile(path, fmt.Errorf("%q is no role: master, worker, arbiter or auto-assign", word))
+		return "", badFile(path, fmt.Errorf("%q is not a role; use master, worker, arbiter or auto-assign", word))
 	}
 }
 
@@ -158,9 +158,9 @@ func readFencing(path string) ([]fencing, error) {
 		}
 		switch {
 		case (c.Hostname == "") == (c.MACAddress == ""):
-			return nil, complain("hostname or macaddress must identify the host, and not both")
+			return nil, complain("either hostname or macaddress must identify the host, not both")
 		case c.Address == "" || c.Username == "" || c.Password == "":
-			return nil, complain("address, username and password have to be there")
+			return nil, complain("address, username and password are required")
 		case c.Verification != "" && c.Verification != "Enabled" && c.Verification != "Disabled":
 			return nil, complain("certificateVerification is neither Enabled nor Disabled")
 		}

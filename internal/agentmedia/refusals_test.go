@@ -78,12 +78,12 @@ func TestRefusals(t *testing.T) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/b/mac_addresses", "52:54:00:AA:00:01\n")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, "is an address of a, too"},
+		}, model.CodeInput, "is also an address of a"},
 		{"a role that is none", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/role", "boss")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, `"boss" is no role`},
+		}, model.CodeInput, `"boss" is not a role`},
 		{"unknown hints", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\ndevicename: /dev/sda\n")
@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 			m.put("hostconfig/a/mac_addresses", "52:54:00:aa:00:01\n")
 			m.put("hostconfig/a/root-device-hints.yaml", "model: x\nwwnWithExtension: \"0x5001b448b1a00002\"\n")
 			m.env.InfraEnvID = "x"
-		}, model.CodeInput, "line 2, column 1: wwnWithExtension is not known to the Assisted Installer"},
+		}, model.CodeInput, "line 2, column 1: wwnWithExtension is not supported by the Assisted Installer"},
 		{"fencing without a host", (*Client).Configure, func(m *medium) {
 			m.put("hostconfig/fencing-credentials.yaml", "credentials:\n- {address: a, username: b, password: hunter2}\n")
 			m.env.InfraEnvID = "x"
@@ -169,8 +169,8 @@ func TestNextNamesVariables(t *testing.T) {
 		next   string
 	}{
 		{unreachable, (*Client).RegisterCluster, model.CodeFailure, "a mirror in OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"},
-		{elsewhere, (*Client).RegisterCluster, model.CodeInput, "say where in CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
-		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "say where in INFRA_ENV_FILE"},
+		{elsewhere, (*Client).RegisterCluster, model.CodeInput, "in another folder, set CLUSTER_DEPLOYMENT_FILE, PULL_SECRET_FILE"},
+		{noEnv, (*Client).RegisterInfraEnv, model.CodeInput, "in another folder, set INFRA_ENV_FILE"},
 	} {
 		_, err := test.step(test.client, t.Context())
 		if model.FaultOf(err).Code != test.code || !strings.HasSuffix(model.FaultOf(err).Next.String(), test.next) {
@@ -255,7 +255,7 @@ func TestManifestOfAnotherContent(t *testing.T) {
 	m.put("extra/b.yaml", "b: 1\n")
 	m.wire.made()
 	_, err := m.client().RegisterCluster(t.Context())
-	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one of that name with another content") {
+	if model.FaultOf(err).Code != model.CodeNotFound || !strings.Contains(err.Error(), "openshift/a.yaml: the cluster has one with that name, but its content is different") {
 		t.Error(err)
 	}
 	if made := m.wire.made(); len(made) > 0 {

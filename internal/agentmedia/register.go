@@ -52,7 +52,7 @@ func (c *Client) RegisterCluster(ctx context.Context) (Result, error) {
 		return Result{}, &model.Fault{
 			Code: model.CodeNotFound, Op: "register cluster", On: m.name(), Permanent: true,
 			Err:  fmt.Errorf("the service has a cluster of another name already: %s (%s)", cluster.Name, cluster.ID),
-			Next: "delete it if it is not meant: " + model.Command("delete cluster", cluster.ID),
+			Next: "if it is not needed, delete it: " + model.Command("delete cluster", cluster.ID),
 		}
 	}
 	changed, err := c.setOverrides(ctx, m, cluster, overrides)
@@ -114,7 +114,7 @@ func (c *Client) readRelease(ctx context.Context, m *clusterManifests) (release.
 	fault, is := errors.AsType[*model.Fault](err)
 	if is && fault.Next == "" && fault.Code == model.CodeFailure {
 		reached := *fault
-		reached.Next = "check the network and DNS of this machine, or say where else the image is: a mirror in " +
+		reached.Next = "check the network and DNS of this machine, or give another location of the image: a mirror in " +
 			"OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR, or in registries.conf (CONTAINERS_REGISTRIES_CONF)"
 		err = &reached
 	}
@@ -198,7 +198,7 @@ func (c *Client) uploadManifests(ctx context.Context, cluster *model.Cluster, ex
 		if !bytes.Equal(content.Bytes(), m.content) {
 			return false, &model.Fault{
 				Code: model.CodeNotFound, Op: "upload manifest", On: extraFolder + "/" + m.name, Permanent: true,
-				Err:  errors.New("the cluster has one of that name with another content"),
+				Err:  errors.New("the cluster has one with that name, but its content is different"),
 				Next: "give the file another name, or the content that the cluster has",
 			}
 		}

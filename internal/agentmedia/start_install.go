@@ -75,7 +75,7 @@ func (c *Client) start(ctx context.Context, cluster *model.Cluster) (wait, error
 	c.Say("starting the installation of cluster %s", cluster.Name)
 	err := c.Service.Act(ctx, byID(), model.Action{Kind: model.StartInstall, Scope: model.ScopeCluster, Target: cluster.ID,
 		Name: cluster.Name})
-	on := wait{what: "the service to take up the installation", code: model.CodeTimeout}
+	on := wait{what: "the service to start the installation", code: model.CodeTimeout}
 	if err == nil || context.Cause(ctx) != nil || !passing(err) {
 		return on, err
 	}
@@ -102,12 +102,13 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 	case model.ClusterFailed, model.ClusterCancelled:
 		return stepWait, wait{}, &model.Fault{
 			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name, Permanent: true,
-			Err: fmt.Errorf("it has ended as %s: %s", cluster.Status, cluster.StatusInfo), Next: model.Command("why cluster", cluster.Name),
+			Err: fmt.Errorf("it has ended with the state %s: %s", cluster.Status, cluster.StatusInfo), Next: model.Command("why cluster",
+				cluster.Name),
 		}
 	case model.ClusterUnknown:
 		return stepWait, wait{}, &model.Fault{
 			Code: model.CodeFailure, Op: "start the installation", On: cluster.Name, Permanent: true,
-			Err: fmt.Errorf("the cluster is %s, a state that this oaictl does not know", cluster.Status),
+			Err: fmt.Errorf("the cluster is %s, a state that this version of oaictl does not know", cluster.Status),
 		}
 	}
 	failures, err := readFailures(c.Env.Failures)
@@ -128,8 +129,9 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 	switch {
 	case known > required:
 		return stepWait, wait{
-			what: fmt.Sprintf("%s to be taken away: %d ready where %d should be", listtext.CountText(known-required, "host"), known, required),
-			code: model.CodeNeedsUser, next: "switch off what is not meant and delete its host, or correct the number of hosts",
+			what: fmt.Sprintf("%s to be removed: %d ready, expected %d", listtext.CountText(known-required, "host"), known, required),
+			code: model.CodeNeedsUser, next: "switch off the machines that do not belong to the cluster and delete their hosts, or correct " +
+				"the number of hosts",
 		}, nil
 	case known < required && registered(o) < required:
 		return stepWait, wait{
@@ -147,7 +149,7 @@ func (c *Client) startStep(o *model.Observed, required, tries int) (step, wait, 
 		return stepWait, wait{}, &model.Fault{
 			Code: model.CodeFailed, Op: "start the installation", On: cluster.Name,
 			Err:  fmt.Errorf("the service failed %d times to prepare it: %s", tries, preparationReason(cluster)),
-			Next: model.Command("why cluster", cluster.Name) + ", cure that, and run the same command again",
+			Next: model.Command("why cluster", cluster.Name) + ", remove the cause, and run the same command again",
 		}
 	}
 	return stepStart, wait{}, nil

@@ -205,7 +205,7 @@ func TestStartWaitsForHosts(t *testing.T) {
 // TestCount has no single host called hosts.
 func TestCount(t *testing.T) {
 	client := &Client{Env: Environment{Files: Files{Failures: filepath.Join(t.TempDir(), "failures")}}}
-	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be taken away: 2 ready where 1 should be": 2, "2 hosts to be taken away: 3 ready where 1 should be": 3} {
+	for want, ready := range map[string]int{"1 host to be ready: 0 ready, 0 registered": 0, "1 host to be removed: 2 ready, expected 1": 2, "2 hosts to be removed: 3 ready, expected 1": 3} {
 		observed := &model.Observed{Cluster: &model.Cluster{State: model.ClusterReady}}
 		for range ready {
 			observed.Hosts = append(observed.Hosts, model.Host{State: model.HostReady})

@@ -69,7 +69,7 @@ func TestCreateNamesAddNode(t *testing.T) {
 	service := lab()
 	service.looks = growing("")
 	got := run(t, service, "", "create", "cluster", "-f", file, "--dir", "out", "--service-url", "http://fake")
-	for _, words := range []string{"node-2 has not come; it was not required.", "Next: oaictl --service-url http://fake add-node -f workers.yaml --dir out\n"} {
+	for _, words := range []string{"node-2 has not registered; it was not required.", "Next: oaictl --service-url http://fake add-node -f workers.yaml --dir out\n"} {
 		if got.code != 0 || !strings.Contains(got.errors, words) {
 			t.Errorf("code %d, without %q:\n%s", got.code, words, got.errors)
 		}
@@ -99,9 +99,9 @@ func TestAddNode(t *testing.T) {
 		{"never came", growing(""), nil, 9, []string{"node-2 to boot the discovery image lab-2", "oaictl download iso --infra-env lab-2"}, nil},
 		{"timed out", growing(model.HostInstalling), []string{"--timeout", "5m"}, 8, []string{"Next: oaictl add-node -f workers.yaml --until added --timeout 5m"}, nil},
 		{"detached", growing(model.HostInstalling), []string{"--detach"}, 0, []string{"Next: oaictl add-node -f workers.yaml --until added\n"}, nil},
-		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can be added to an installed cluster only", "oaictl create cluster"}, nil},
+		{"not installed", looksOf(model.ClusterReady), nil, 1, []string{"nodes can only be added to an installed cluster", "oaictl create cluster"}, nil},
 		{"record lost", forgotten("node-3"), nil, 3, []string{
-			"node-3 may be part of the control plane that was installed", "oaictl add-node -f workers.yaml --accept-control-plane",
+			"node-3 may already be part of the control plane", "oaictl add-node -f workers.yaml --accept-control-plane",
 		}, nil},
 		{"record lost, dry run", forgotten("node-3"), []string{"--dry-run"}, 0, nil, nil},
 		{"an address of nobody", growing(model.HostReady), []string{"--allow-address", "node-2=192.0.2.2,nobody=192.0.2.3"}, 2, []string{

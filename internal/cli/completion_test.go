@@ -139,7 +139,7 @@ func TestCompletionIsSilent(t *testing.T) {
 		connect func(context.Context, app.ClientConfig) (install.Backend, error)
 		flags   []string
 	}{
-		"no service is named": {streams.Env{}, nil, nil},
+		"no service is given": {streams.Env{}, nil, nil},
 		"a hub":               {streams.Env{"OAICTL_BACKEND": "hub"}, refusing, nil},
 		"a broken setting":    {streams.Env{"OAICTL_SERVICE_URL": "http://fake"}, nil, []string{"--progress", "loud"}},
 		"not certified":       {streams.Env{"OAICTL_SERVICE_URL": "http://fake"}, refusing, []string{"--insecure", "-vv"}},

@@ -37,11 +37,11 @@ func TestDeleteOnAHub(t *testing.T) {
 		{"delete cluster -f cluster.yaml --backend hub --yes", 0, "delete cluster c1, delete infraenv e1", ""},
 		{"delete cluster lab --backend hub --orphan --yes", 0, "release c1", ""},
 		{"delete cluster lab --backend hub --orphan", 2, "", "release the objects of cluster lab.example.com"},
-		{"delete cluster lab --backend hub --return-to-pool", 2, "", "nothing of it runs on"},
-		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "booted into the discovery image"},
-		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "exclude each other"},
-		{"delete cluster lab --return-to-pool --yes", 2, "", "--return-to-pool goes with --backend hub"},
-		{"delete cluster lab --orphan --yes", 2, "", "--orphan goes with --backend hub"},
+		{"delete cluster lab --backend hub --return-to-pool", 2, "", "the cluster stops"},
+		{"delete cluster lab --backend hub --return-to-pool --yes", 0, "return cluster c1, delete infraenv e1", "boot into the discovery image"},
+		{"delete cluster lab --backend hub --return-to-pool --orphan --yes", 2, "", "cannot be used together"},
+		{"delete cluster lab --return-to-pool --yes", 2, "", "--return-to-pool needs --backend hub"},
+		{"delete cluster lab --orphan --yes", 2, "", "--orphan needs --backend hub"},
 	}
 	for _, tt := range tests {
 		service := onAHub()
@@ -62,12 +62,12 @@ func TestDeleteHostThatRuns(t *testing.T) {
 		calls string
 		says  string
 	}{
-		{"delete host node-1 --backend hub", model.HostInstalled, spec.Worker, 2, "", "The node node-1 keeps running; only the hub forgets it."},
-		{"delete host node-1 --backend hub --yes", model.HostAdded, spec.Worker, 0, "delete host e1 h1", "keeps running"},
-		{"delete host node-1 --yes", model.HostInstalled, spec.Worker, 0, "delete host e1 h1", "only the service forgets it"},
-		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, spec.ControlPlane, 0, "remove host e1 h1", "of the control plane, is taken out of its cluster"},
-		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, spec.Worker, 2, "", "is taken out of its cluster"},
-		{"delete host node-1 --remove-node --yes", model.HostInstalled, spec.Worker, 2, "", "--remove-node goes with --backend hub"},
+		{"delete host node-1 --backend hub", model.HostInstalled, spec.Worker, 2, "", "The node node-1 continues to run; only the hub deletes its record of it."},
+		{"delete host node-1 --backend hub --yes", model.HostAdded, spec.Worker, 0, "delete host e1 h1", "continues to run"},
+		{"delete host node-1 --yes", model.HostInstalled, spec.Worker, 0, "delete host e1 h1", "only the service deletes its record of it"},
+		{"delete host node-1 --backend hub --remove-node --yes", model.HostInstalled, spec.ControlPlane, 0, "remove host e1 h1", "of the control plane, is removed from its cluster"},
+		{"delete host node-1 --backend hub --remove-node", model.HostInstalled, spec.Worker, 2, "", "is removed from its cluster"},
+		{"delete host node-1 --remove-node --yes", model.HostInstalled, spec.Worker, 2, "", "--remove-node needs --backend hub"},
 	}
 	for _, tt := range tests {
 		service := lab()
@@ -83,8 +83,8 @@ func TestDeleteHostThatRuns(t *testing.T) {
 func TestDeleteWhatIsLeftOnAHub(t *testing.T) {
 	here(t)
 	for says, left := range map[string]int{
-		"cluster lab gone, with what was left of it\n": 1,
-		"cluster lab not there: nothing was deleted\n": 0,
+		"cluster lab deleted, with its remaining objects\n": 1,
+		"cluster lab not there: nothing was deleted\n":      0,
 	} {
 		service := onAHub()
 		service.clusters, service.left = nil, left
@@ -151,7 +151,7 @@ func TestDeleteGoesOnOnAHub(t *testing.T) {
 		{"gone but for some objects", "delete cluster lab --backend hub", false, false, map[string]model.ClusterRef{"lab": {ID: "lab/lab", Name: "lab", Owned: true, Status: "left: Secret"}}, 2, "", "lab/lab, left: Secret"},
 		{"gone", "delete cluster lab --backend hub --yes", false, false, nil, 5, "", "none of that name"},
 		{"not ours", "delete cluster other --backend hub", true, false, nil, 5, "", "--adopt c2"},
-		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org keep running; only the service forgets them."},
+		{"over REST", "delete cluster other --yes", true, false, nil, 0, "delete cluster c2", "The nodes of other.example.org continue to run; only the service deletes its records of them."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

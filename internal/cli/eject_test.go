@@ -49,19 +49,19 @@ func TestDeleteEjectsFirst(t *testing.T) {
 			[]string{"clear the virtual drives of lab.example.com: eject the discovery image of node-1: ", "; nothing was deleted\n", "Next: check --bmc-proxy, ", "run oaictl delete cluster lab\n"},
 		},
 		"by its name": {
-			[]string{"lab"}, "ready", false, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"only -f FILE says how their BMCs are reached"},
+			[]string{"lab"}, "ready", false, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"To eject them, oaictl needs the addresses of the BMCs: -f FILE"},
 		},
 		"being installed": { // the service's answer comes first
 			[]string{"-f", "cluster.yaml"}, "installing", false, 1, []string{"delete cluster c1", "delete infraenv e1"}, []string{"clear the virtual drives of"},
 		},
 		"no key": {
-			[]string{"-f", "cluster.yaml"}, "ready", true, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"No discovery image was taken out"},
+			[]string{"-f", "cluster.yaml"}, "ready", true, 0, []string{"delete cluster c1", "delete infraenv e1"}, []string{"No discovery image was ejected"},
 		},
 		"gone, unreachable": {
 			[]string{"-f", "cluster.yaml"}, "", false, 1, nil, []string{"clear the virtual drives of lab.example.com: ", "Next: check --bmc-proxy, "},
 		},
 		"gone, no key": {
-			[]string{"-f", "cluster.yaml"}, "", true, 5, nil, []string{"No discovery image was taken out", "there is none that oaictl made, and nothing was deleted"},
+			[]string{"-f", "cluster.yaml"}, "", true, 5, nil, []string{"No discovery image was ejected", "there is none that oaictl made, and nothing was deleted"},
 		},
 		"gone, by its name": {[]string{"lab"}, "", false, 5, nil, []string{"the service has none of that name"}},
 	} {

@@ -134,7 +134,7 @@ func TestInit(t *testing.T) {
 	if !strings.Contains(got.errors, "oaictl create cluster --simulate -f cluster.yaml") {
 		t.Errorf("it does not say what to type next:\n%s", got.errors)
 	}
-	if got := run(t, lab(), "", flags...); got.code != 1 || !strings.Contains(got.errors, "cluster.yaml") || !strings.Contains(got.errors, "not overwritten") {
+	if got := run(t, lab(), "", flags...); got.code != 1 || !strings.Contains(got.errors, "cluster.yaml") || !strings.Contains(got.errors, "does not overwrite it") {
 		t.Errorf("the file is there: %+v", got)
 	}
 	if after, _ := os.ReadFile("cluster.yaml"); string(after) != string(text) {
@@ -167,7 +167,7 @@ func TestWordsThatPeopleType(t *testing.T) {
 		"get host node-1":                    {"a host has the name", "Next: oaictl describe host node-1"},
 		"validate -f cluster.yaml -f b.yaml": {"-f, --file is given twice", `"cluster.yaml"`, `"b.yaml"`},
 		"plan --file cluster.yaml -f b.yaml": {"is given twice"},
-		"get hosts lab --cluster lab":        {"takes one name"},
+		"get hosts lab --cluster lab":        {"needs one name"},
 		"get hosts --cluster nowhere":        {"nowhere"},
 		"explain Blockd":                     {"explain spec"},
 		"explain state Blockd":               {"did you mean Blocked"},
@@ -201,7 +201,7 @@ func TestWordsThatPeopleType(t *testing.T) {
 // TestWhyNamesTheFile: by its name alone less is known of a cluster, and `why` says so.
 func TestWhyNamesTheFile(t *testing.T) {
 	here(t)
-	const more = "With the cluster's file (why -f), more is known"
+	const more = "With the cluster's file (why -f), oaictl can show more"
 	for _, line := range []string{"why lab", "why host node-1"} {
 		if got := run(t, lab(), "", strings.Fields(line)...); !strings.Contains(got.out, more) {
 			t.Errorf("%s: %+v", line, got)
@@ -217,10 +217,10 @@ func TestDeleteOfRunningInstall(t *testing.T) {
 	service := lab()
 	service.clusters[0].Status, service.clusters[0].State = "installing", model.ClusterInstalling
 	kept := &keeping{fake: service}
-	if got := run(t, kept, "", "delete", "cluster", "lab", "--yes"); got.code == 0 || strings.Contains(got.errors, "ends with it") {
+	if got := run(t, kept, "", "delete", "cluster", "lab", "--yes"); got.code == 0 || strings.Contains(got.errors, "This ends the install") {
 		t.Errorf("%+v", got)
 	}
-	if got := run(t, service, "", "delete", "cluster", "lab", "--yes"); got.code != 0 || !strings.Contains(got.errors, "ends with it") {
+	if got := run(t, service, "", "delete", "cluster", "lab", "--yes"); got.code != 0 || !strings.Contains(got.errors, "This ends the install") {
 		t.Errorf("%+v", got)
 	}
 }

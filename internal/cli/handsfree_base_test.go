@@ -25,7 +25,7 @@ func TestBaseThatIsNone(t *testing.T) {
 	for _, c := range []struct{ base, says string }{
 		{"notiso.iso", "notiso.iso"},
 		{"none.iso", "none.iso"},
-		{"mainframe.iso", "mainframe.iso: it is for s390x, and the machines are x86_64"},
+		{"mainframe.iso", "mainframe.iso: it is for s390x, but the machines are x86_64"},
 		{server.URL + "/notiso.iso", server.URL + "/notiso.iso"},
 	} {
 		got := runLive(t, "", "", false, "create", "cluster", "-f", file, "--simulate", "--base", c.base)
@@ -50,7 +50,7 @@ func TestBaseThatCarriesSomething(t *testing.T) {
 	}
 	for base, want := range map[string]int{"base.iso": 0, "mine.iso": 1, "service.iso": 0} {
 		got := runLive(t, service.URL, "", false, "create", "images", "-f", file, "--base", base, "-d", "images")
-		if told := strings.Count(got.errors, "--base "+base+" carries config.ign; hosts get the service's instead"); got.code != 0 || told != want {
+		if told := strings.Count(got.errors, "--base "+base+" contains config.ign; hosts get the service's instead"); got.code != 0 || told != want {
 			t.Errorf("--base %s ends with %d, told %d times:\n%s", base, got.code, told, got.errors)
 		}
 	}

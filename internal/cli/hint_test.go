@@ -155,7 +155,7 @@ func TestSimulatedHintsNeedNoService(t *testing.T) {
 	if result.Next != around || !strings.Contains(problems.String(), "Next: "+around+"\n") || strings.Contains(problems.String(), "oaictl logs") {
 		t.Errorf("next %q\n%s", result.Next, problems.String())
 	}
-	if !strings.HasPrefix(problems.String(), "Simulated: ") || !strings.Contains(problems.String(), "300 times as fast as in life") {
+	if !strings.HasPrefix(problems.String(), "Simulation: ") || !strings.Contains(problems.String(), "300 times faster than real time") {
 		t.Errorf("it is not said at the start that it is simulated:\n%s", problems.String())
 	}
 }

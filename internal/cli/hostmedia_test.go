@@ -139,7 +139,7 @@ func TestCreateImagesForTheNetwork(t *testing.T) {
 		t.Fatal("the example has other addresses now", err)
 	}
 	address := runLive(t, service.URL, "", false, "create", "images", "-f", "address.yaml", "--base", "base.iso", "-d", "other", "--netboot")
-	if address.code != 1 || !strings.Contains(address.errors, "the service has another static network for nic0 (52:54:00:00:05:00) than the file") {
+	if address.code != 1 || !strings.Contains(address.errors, "the static network for nic0 (52:54:00:00:05:00) in the service differs from the file") {
 		t.Errorf("another address than the service's ends with %d:\n%s", address.code, address.errors)
 	}
 	// Images for a drive are served all the same.
@@ -358,7 +358,7 @@ func TestISOServeFollowsTheService(t *testing.T) {
 		t.Fatalf("%v, %v", answer, err)
 	}
 	_ = answer.Body.Close()
-	for text := ""; !strings.Contains(text, "keeps the image of before: cp-0. Start"); {
+	for text := ""; !strings.Contains(text, "get the old one: cp-0. To serve them the new image"); {
 		select {
 		case text = <-told.full:
 		case <-time.After(20 * time.Second):
@@ -482,10 +482,10 @@ func TestISOServeRefuses(t *testing.T) {
 		{"-f FILE --expire -1h", 2, "--expire is a time, or 0"},
 		{"-f FILE --url media.example.com", 2, "--url is not"},
 		{"-f FILE --listen nowhere:1:2", 2, "--listen \"nowhere:1:2\" is not"},
-		{"-f FILE --listen :0 --base base.iso", 2, "say with --url"},
+		{"-f FILE --listen :0 --base base.iso", 2, "give it with --url"},
 		{"-f FILE --listen 127.0.0.1:0 --base missing.iso", 3, "missing.iso"},
 		{"-f FILE --listen 127.0.0.1:0 --base .", 3, "is a directory"},
-		{"-f FILE --listen 192.0.2.1:0 --base base.iso", 1, "Next: give --listen an address that this machine has"},
+		{"-f FILE --listen 192.0.2.1:0 --base base.iso", 1, "Next: give --listen an address of this machine"},
 		{"-f FILE --listen 127.0.0.1:0 --base FILE", 3, "cluster.yaml"},
 		{"-f FILE --listen 127.0.0.1:0 --base " + service.URL + "/base.iso", 1, "fetch " + service.URL + "/base.iso: the server answers 404"},
 	} {

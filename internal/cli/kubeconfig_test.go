@@ -57,7 +57,7 @@ func TestKubeconfigOfAHub(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab", "--use")
-	if got.code != 0 || got.errors != "The current context was hub.\nThe hub is reached with --context hub from now on.\nNext: kubectl get nodes\n" {
+	if got.code != 0 || got.errors != "The current context was hub.\nTo reach the hub from now on, give --context hub.\nNext: kubectl get nodes\n" {
 		t.Errorf("got %+v", got)
 	}
 	if got := runAs(t, service, env, "kubectl-oai", "kubeconfig", "merge", "lab", "--context", "hub", "--use"); strings.Contains(got.errors, "from now on") || got.out != "context lab already there in home/.kube/config\n" {
@@ -74,8 +74,8 @@ func TestKubeconfigOfWhichCluster(t *testing.T) {
 		"kubeconfig merge c1 --into a":              {0, "context lab added to a\n", ""},
 		"kubeconfig merge cluster lab --into b":     {0, "context lab added to b\n", ""},
 		"kubeconfig merge -f cluster.yaml --into c": {0, "context lab added to c\n", ""},
-		"kubeconfig merge --into d":                 {5, "", "oaictl: find the cluster: the service has several: lab, other\nNext: name one; oaictl get clusters lists them\n"},
-		"kubeconfig merge other --into e":           {1, "", "oaictl: take what the service has as the kubeconfig of other.example.org: it is not valid YAML: line 1\nNext: oaictl describe other\n"},
+		"kubeconfig merge --into d":                 {5, "", "oaictl: find the cluster: the service has several: lab, other\nNext: give the name of one; oaictl get clusters lists them\n"},
+		"kubeconfig merge other --into e":           {1, "", "oaictl: use the service's kubeconfig of other.example.org: it is not valid YAML: line 1\nNext: oaictl describe other\n"},
 	} {
 		got := run(t, service, "", strings.Fields(line)...)
 		if got.code != want.code || got.out != want.out || want.code != 0 && got.errors != want.errors {
@@ -102,7 +102,7 @@ users: [{name: admin, user: {exec: {command: ./steal, apiVersion: client.authent
 contexts: [{name: admin, context: {cluster: lab, user: admin}}]
 `)}
 	got := run(t, service, "", "kubeconfig", "merge", "lab", "--into", "config")
-	if got.code != 1 || got.errors != "oaictl: take what the service has as the kubeconfig of lab.example.com: it has a program run for its credentials\nNext: oaictl describe lab\n" {
+	if got.code != 1 || got.errors != "oaictl: use the service's kubeconfig of lab.example.com: it has a program run for its credentials\nNext: oaictl describe lab\n" {
 		t.Errorf("got %+v", got)
 	}
 	if _, err := os.Stat("config"); err == nil {
@@ -135,7 +135,7 @@ func TestRefreshByID(t *testing.T) {
 	put(t, "lab/auth/.cluster", []byte("c1\n"))
 	got := run(t, service, "", "kubeconfig", "refresh", "c1", "--into", "config")
 	want := "lab/auth/kubeconfig is refreshed: its client certificate ends on 2026-08-31, in 29 days; the new one ends on 2036-08-01, in 3653 days\n"
-	if got.code != 0 || got.out != want || got.errors != "What was there is kept in lab/auth/kubeconfig.1.\n" {
+	if got.code != 0 || got.out != want || got.errors != "The previous file is kept as lab/auth/kubeconfig.1.\n" {
 		t.Errorf("got %+v", got)
 	}
 	for path, want := range map[string][]byte{"lab/auth/kubeconfig": newer, "lab/auth/kubeconfig.1": soon} {
@@ -157,7 +157,7 @@ func TestMergeWaitsForALock(t *testing.T) {
 	put(t, "the config", []byte("kind: Config\n"))
 	put(t, "the config.lock", nil)
 	got := run(t, lab(), "", "kubeconfig", "merge", "--from", "lab.kubeconfig", "--into", "the config")
-	want := "oaictl: change kubeconfig the config: it is locked by the config.lock: kubectl or something like it changes it just now, or left that behind\nNext: try again; if nothing else is at it: rm 'the config.lock'\n"
+	want := "oaictl: change kubeconfig the config: it is locked by the config.lock: kubectl or something like it changes it just now, or left that behind\nNext: try again; if no other program uses the file: rm 'the config.lock'\n"
 	if got.code != 1 || got.errors != want {
 		t.Errorf("got %+v", got)
 	}

@@ -131,7 +131,7 @@ lab-w-3   Running        -        -
 lab-w-1   other/lab   Pending   -      Cluster lab does not exist
 `,
 		"why machine lab/lab-w-1": `Machine lab/lab-w-1 is Pending: 1 thing in the way.
-No host has come for it.
+It has no host yet.
 
 1. AgentMachine lab-w-1: 3 Agents: 2 with too little memory, 1 bound to a cluster
    Check: kubectl -n lab describe agentmachine.capi-provider.agent-install.openshift.io lab-w-1

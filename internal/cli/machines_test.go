@@ -59,22 +59,22 @@ func TestWhyMachine(t *testing.T) {
 		out, errors string
 	}{
 		"why machine w-1": {0, `Machine default/w-1 is Pending: 1 thing in the way.
-No host has come for it.
+It has no host yet.
 
 1. AgentMachine w-1: 2 Agents: 2 with too little memory
    Check: kubectl -n default describe agentmachine.capi-provider.agent-install.openshift.io w-1
 `, ""},
-		"why host w-1":                    {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", "No host has the name w-1; this is the Machine.\n"},
+		"why host w-1":                    {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", "No host has the name w-1; this is the Machine with this name.\n"},
 		"why machine default/w-1":         {0, "Machine default/w-1 is Pending: 1 thing in the way.\n", ""},
 		"why machine w-2":                 {0, "Machine default/w-2 is Pending: 1 thing in the way.\nIts host is node-1, which is Blocked.\n", ""},
-		"why machine w-3":                 {5, "", "find Machine w-3: there is none of that name; there are w-1, w-2, twice, twice\nNext: oaictl get machines\n"},
+		"why machine w-3":                 {5, "", "find Machine w-3: there is no Machine with that name; there are w-1, w-2, twice, twice\nNext: oaictl get machines\n"},
 		"why host w-3":                    {5, "", "find host w-3: there is none of that name, id or MAC address\nNext: oaictl get hosts\n"},
 		"why machine twice":               {5, "", "find Machine twice: there are several: default/twice, other/twice\nNext: use the id, NAMESPACE/NAME\n"},
 		"why host twice":                  {5, "", "find Machine twice: there are several: default/twice, other/twice\n"},
 		"why host w-1 --cluster lab":      {5, "", "find host w-1: there is none of that name"},
 		"why machine":                     {2, "", "why needs the NAME or ID of a machine"},
-		"why machine w-1 --cluster lab":   {2, "", "--cluster says where a host is looked for"},
-		"why machine w-1 -f cluster.yaml": {2, "", "why machine takes a name, and no file"},
+		"why machine w-1 --cluster lab":   {2, "", "--cluster names the cluster of a host"},
+		"why machine w-1 -f cluster.yaml": {2, "", "why machine needs a name, not a file"},
 		"why machine w-1 -o name":         {0, "NoSuitableAgents\n", ""},
 		"get machines -o name":            {0, "machine/w-1\nmachine/w-2\nmachine/twice\nmachine/twice\n", ""},
 		"get machines other":              {5, "", "list Machines of other: no Machine is of a Cluster of that name or id; there are Machines of default/lab\n"},
@@ -145,8 +145,8 @@ func reached(t *testing.T, line string) outcome {
 func TestMachinesOverREST(t *testing.T) {
 	for line, host := range map[string]string{"get machines": "NAME", "get machines -w": "NAME", "why machine w-1": "w-1", "why machine ns/w-1": "w-1"} {
 		got := reached(t, line+" --service-url http://127.0.0.1:1")
-		next := "over REST hosts have the names of their Machines: oaictl --service-url http://127.0.0.1:1 why host " + host + "\n"
-		if got.code != 2 || !strings.Contains(got.errors, "a REST service knows no Machines of Cluster API") || !strings.Contains(got.errors, next) {
+		next := "over REST, the hosts have the names of their Machines: oaictl --service-url http://127.0.0.1:1 why host " + host + "\n"
+		if got.code != 2 || !strings.Contains(got.errors, "a REST service has no Machines of Cluster API") || !strings.Contains(got.errors, next) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}

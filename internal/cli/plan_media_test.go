@@ -14,7 +14,7 @@ func TestPlanWarnsOfWhatCreateRefuses(t *testing.T) {
 	service.clusters = nil
 	plan := []string{"plan", "-f", "cluster.yaml", "--bmc-proxy", proxy}
 	got := run(t, service, "", plan...)
-	for _, words := range []string{"\nTo know:\n  ! create cluster would not begin: " + refusal, "\n  · eject the discovery image of node-1 once "} {
+	for _, words := range []string{"\nTo know:\n  ! create cluster would not start: " + refusal, "\n  · eject the discovery image of node-1 when "} {
 		if got.code != 0 || !strings.Contains(got.out, words) {
 			t.Errorf("ends with %d and does not say %q:\n%s%s", got.code, words, got.out, got.errors)
 		}

@@ -126,11 +126,11 @@ func TestRemoveNode(t *testing.T) {
 		"yes to which":     {"remove-node w-1 --yes" + to, "", 2, []string{"--yes needs --cluster NAME or -f FILE"}},
 		"selector":         {"remove-node w-1 --pod-selector a==b==c", "", 2, []string{"--pod-selector"}},
 		"negative":         {"remove-node w-1 --drain-timeout -1s", "", 2, []string{"never negative"}},
-		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "comes back as a node", "needs --yes"}},
+		"nobody to ask":    {"remove-node w-1" + to, "", 2, []string{"DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1", "- delete the node w-1", "- delete the service's record of w-1", "becomes a node again", "needs --yes"}},
 		"no":               {"remove-node w-1" + to, "n\n", 1, []string{"remove w-1 from lab.example.com? [y/N]", "not confirmed; nothing was done"}},
-		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, and needs 3", "replace-node cp-1"}},
+		"control plane":    {"remove-node cp-1 --yes --cluster lab" + to, "", 3, []string{"etcd would have 2 members, but it needs 3", "replace-node cp-1"}},
 		"unknown":          {"remove-node w-7" + to, "", 5, []string{"none of that name", "remove-node w-7 --cluster NAME"}},
-		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or host w-7"}},
+		"unknown, named":   {"remove-node w-7 --yes --cluster lab" + to, "", 5, []string{"neither the cluster nor the service has a node or a host w-7"}},
 		"no such cluster":  {"remove-node w-1 --yes --cluster other" + to, "", 5, []string{"the service has none of that name or id"}},
 		"no kubeconfig":    {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig none", "", 3, []string{"none"}},
 		"unreachable":      {"remove-node w-1 --yes --cluster lab --cluster-kubeconfig " + kubeconfigFor(t, "https://127.0.0.1:1"), "", 1, []string{"connection refused"}},
@@ -150,7 +150,7 @@ func TestRemoveNode(t *testing.T) {
 	if got := s.run(t, "", "remove-node w-1 --dry-run"+to); !strings.Contains(got.out, "DESTRUCTIVE: w-1 leaves lab.example.com:\n  - cordon w-1") {
 		t.Errorf("dry run: %s", got.out)
 	}
-	if got := s.run(t, "", "remove-node cp-1 --dry-run"+to); !strings.Contains(got.out, "In the way:\n  ! without cp-1 etcd would have 2 members") {
+	if got := s.run(t, "", "remove-node cp-1 --dry-run"+to); !strings.Contains(got.out, "In the way:\n  ! without cp-1, etcd would have 2 members") {
 		t.Errorf("dry run: %s", got.out)
 	}
 	var plan output.Plan
@@ -158,7 +158,7 @@ func TestRemoveNode(t *testing.T) {
 		t.Errorf("as JSON: %s", got.out)
 	}
 	s.clusters[0].OpenShiftID = "another"
-	if got := s.run(t, "", "remove-node w-1 --yes --cluster lab"+to); got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
+	if got := s.run(t, "", "remove-node w-1 --yes --cluster lab"+to); got.code != 3 || !strings.Contains(got.errors, "is for another cluster") {
 		t.Errorf("another cluster: %d %s", got.code, got.errors)
 	}
 	s.clusters[0].OpenShiftID = ""
@@ -175,7 +175,7 @@ func TestRemoveNode(t *testing.T) {
 		}
 	}
 	s.hosts = s.hosts[:4] // the service has forgotten it
-	for line, says := range map[string]string{"w-1": "node w-1 gone already", "w-1 w-0 --dry-run": "w-1 is gone from lab.example.com already"} {
+	for line, says := range map[string]string{"w-1": "node w-1 gone already", "w-1 w-0 --dry-run": "w-1 is already removed from lab.example.com"} {
 		if got := s.run(t, "", "remove-node --yes --cluster lab "+line+to); got.code != 0 || !strings.Contains(got.out, says) {
 			t.Errorf("once more, %s: code %d\n%s%s", line, got.code, got.out, got.errors)
 		}

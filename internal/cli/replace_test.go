@@ -63,33 +63,33 @@ spec:
 		return got
 	}
 	flags := " --cluster lab --name cp-3 --mac 52:54:00:00:02:13" + to
-	say("replace-node"+flags, "", 2, "takes one NODE")
-	say("replace-node cp-1 cp-2"+flags, "", 2, "takes one NODE")
+	say("replace-node"+flags, "", 2, "needs one NODE")
+	say("replace-node cp-1 cp-2"+flags, "", 2, "needs one NODE")
 	say("replace-node cp-1"+to, "", 2, "replace-node needs -f FILE")
 	say("replace-node cp-1 --detach"+flags, "", 2, "cannot be detached")
 	say("replace-node cp-1 --drain-timeout -1s"+flags, "", 2, "never negative")
-	say("replace-node cp-1 -f "+file+to, "", 2, "the file has several hosts; --with NAME")
-	say("replace-node cp-1 --with cp-7 -f "+file+to, "", 2, `--with "cp-7" is no host of the file`)
-	say("replace-node cp-1 --with w-3 -f "+file+to, "", 2, "w-3 is to be a worker")
-	say("replace-node w-1 --force"+flags, "", 3, "replace w-1: it is no node of the control plane", "remove-node w-1")
-	say("replace-node cp-7"+flags, "", 5, "neither the cluster nor the service has a node or host cp-7")
-	say("replace-node cp-1 --with cp-1 --force -f "+file+to, "", 3, "both cannot have one name")
-	say("replace-node cp-1 --with cp-2 --force -f "+file+to, "", 3, "cp-2 is a node of the cluster already: it cannot take the place of cp-1, without which the control plane has 2 nodes")
-	say("replace-node cp-1 --force --cluster lab --name w-0 --mac 52:54:00:00:02:20"+to, "", 3, "w-0 is a node of the cluster already")
+	say("replace-node cp-1 -f "+file+to, "", 2, "the file has several hosts; choose the host that replaces")
+	say("replace-node cp-1 --with cp-7 -f "+file+to, "", 2, `--with "cp-7" is not a host of the file`)
+	say("replace-node cp-1 --with w-3 -f "+file+to, "", 2, "w-3 has the role worker")
+	say("replace-node w-1 --force"+flags, "", 3, "replace w-1: it is not a node of the control plane", "remove-node w-1")
+	say("replace-node cp-7"+flags, "", 5, "neither the cluster nor the service has a node or a host cp-7")
+	say("replace-node cp-1 --with cp-1 --force -f "+file+to, "", 3, "the two cannot have the same name")
+	say("replace-node cp-1 --with cp-2 --force -f "+file+to, "", 3, "cp-2 is already a node of the cluster: it cannot replace cp-1, without which the control plane has 2 nodes")
+	say("replace-node cp-1 --force --cluster lab --name w-0 --mac 52:54:00:00:02:20"+to, "", 3, "w-0 is already a node of the cluster")
 	say("replace-node cp-1"+flags, "", 3, "(use --force to override): openshift-etcd/etcd-guard-cp-1")
 	say("replace-node cp-1 --dry-run"+flags, "", 0, "In the way", "(use --force to override): openshift-etcd/etcd-guard-cp-1")
 	say("replace-node cp-1 --force --dry-run"+flags, "", 0, "First cp-3 joins lab.example.com:", "Then DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1")
-	say("replace-node cp-1 --force"+flags, "", 9, "there is to be a backup of etcd first", "node/cp-0 -- chroot /host /usr/local/bin/cluster-backup.sh", "--backup-taken")
-	say("replace-node cp-1 --force"+flags, "n\n", 9, "has it been taken, and copied from the node? [y/N]")
+	say("replace-node cp-1 --force"+flags, "", 9, "a backup of etcd is needed first", "node/cp-0 -- chroot /host /usr/local/bin/cluster-backup.sh", "--backup-taken")
+	say("replace-node cp-1 --force"+flags, "n\n", 9, "have you taken the backup, and copied it from the node? [y/N]")
 
 	s.missed(t, "cp-1")
-	say("replace-node cp-1 --with cp-2 --yes --backup-taken -f "+file+to, "", 3, "cp-2 is a node of the cluster already")
-	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for a person to remove the member of cp-1 out of etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
+	say("replace-node cp-1 --with cp-2 --yes --backup-taken -f "+file+to, "", 3, "cp-2 is already a node of the cluster")
+	got := say("replace-node cp-1 --dry-run"+flags, "", 0, "DESTRUCTIVE: cp-1 leaves lab.example.com:\n  - cordon cp-1", "wait for a person to remove the member of cp-1 from etcd: oc -n openshift-etcd rsh etcd-cp-0 etcdctl member remove ",
 		"delete the certificates of its member: etcd-peer-cp-1", "Then cp-3 joins lab.example.com:")
 	if strings.Contains(got.out, "evict") {
 		t.Errorf("a dead node is drained:\n%s", got.out)
 	}
-	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes without a terminal to ask on")
+	say("replace-node cp-1 --backup-taken"+flags, "", 2, "needs --yes, because there is no terminal for the question")
 	say("replace-node cp-1"+flags, "n\n", 1, "not confirmed; nothing was done") // the user is not asked about the backup again
 	check.Contains(t, string(must.Get(os.ReadFile(filepath.Join(dir, "lab", "etcd-backups.jsonl")))(t)), `"node":"cp-1","by":"--backup-taken"`)
 	if is := s.nodes(t); is != "cp-0, cp-1, cp-2, w-0, w-1" || len(s.calls) > 0 {

@@ -75,7 +75,7 @@ func TestFullDiskEndsAtOnce(t *testing.T) {
 	for _, line := range []string{"download iso lab --to /dev/full", "logs lab --to /dev/full", "download kubeconfig lab --to /dev/full"} {
 		service := lab()
 		got := run(t, service, "", strings.Fields(line)...)
-		if got.code != 1 || !strings.Contains(got.errors, "could not write /dev/full: no space left on device\nNext: make room") {
+		if got.code != 1 || !strings.Contains(got.errors, "could not write /dev/full: no space left on device\nNext: free some space") {
 			t.Errorf("%s: %+v", line, got)
 		}
 		if strings.Count(got.errors, "\n") != 2 || strings.Count(strings.Join(service.calls, " "), "open image") > 1 {
@@ -88,10 +88,10 @@ func TestNowhereToWriteSaysWhatToDo(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.Do(t, os.WriteFile("file", nil, 0o600))
 	for line, next := range map[string]string{
-		"logs lab --to /nonexistent/x":       "make the folder that it is to lie in, or name another",
+		"logs lab --to /nonexistent/x":       "create its folder, or give another path",
 		"logs lab --to .":                    "name a file in that folder",
-		"download iso lab --dir file":        "name a place that exists",
-		"download kubeconfig lab --dir file": "name a place that exists",
+		"download iso lab --dir file":        "give a path that exists",
+		"download kubeconfig lab --dir file": "give a path that exists",
 	} {
 		got := run(t, lab(), "", strings.Fields(line)...)
 		if got.code != 1 || !strings.Contains(got.errors, "could not write") || !strings.Contains(got.errors, "Next: "+next) {

@@ -53,11 +53,11 @@ func TestUpgradeOfAHostileCluster(t *testing.T) {
 		"lab -o json":                         {0, `"version": "4.20.9"`},
 		"lab -o yaml --to 4.20.8":             {3, "verdict: blocked"},
 		"lab --to 4.20.8":                     {3, "the update to 4.20.8 is not recommended for this cluster: A\\u001b[1m: x y"},
-		"lab --to 4.20.9":                     {3, "is not recommended for this cluster: it does not say why. To take the risk"},
+		"lab --to 4.20.9":                     {3, "is not recommended for this cluster: it does not say why. To accept the risk"},
 		"lab --to=":                           {2, "--to needs a VERSION"},
 		"lab --to vv4.20.5 --progress json":   {2, `"exitCode":2`},
 		"lab --to 4.20.4 --progress json":     {0, `"exitCode":0`},
-		"lab --to 4.20.3 -o name --quiet":     {3, "OpenShift does not go back"},
+		"lab --to 4.20.3 -o name --quiet":     {3, "OpenShift cannot be downgraded"},
 		"lab --to 4.20.4 -o jsonpath={.nope}": {2, "template"},
 	} {
 		got := s.run(t, "", "upgrade cluster "+line+to)
@@ -84,10 +84,10 @@ func TestUpgradeOfAHostileCluster(t *testing.T) {
 		both.Go(func() { ends[i] = s.run(t, "", "upgrade cluster lab --to "+version+to) })
 	}
 	both.Wait()
-	if ends[0].code != 0 || !strings.Contains(ends[0].out, "The cluster runs 4.20.5") || strings.Contains(ends[0].errors, "is asked to update") {
+	if ends[0].code != 0 || !strings.Contains(ends[0].out, "The cluster runs 4.20.5") || strings.Contains(ends[0].errors, "requests the update") {
 		t.Errorf("the same command again ends with %d: %s%s", ends[0].code, ends[0].out, ends[0].errors)
 	}
-	if ends[1].code != 1 || !strings.Contains(ends[1].errors, "4.20.5") || strings.Contains(ends[1].errors, "is asked to update") {
+	if ends[1].code != 1 || !strings.Contains(ends[1].errors, "4.20.5") || strings.Contains(ends[1].errors, "requests the update") {
 		t.Errorf("another command at once ends with %d: %s%s", ends[1].code, ends[1].out, ends[1].errors)
 	}
 	s.patched(t, "config.openshift.io", "clusterversions", "version", `{"status": {"history": null}}`, "status")

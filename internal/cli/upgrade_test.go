@@ -63,21 +63,21 @@ func TestUpgradeCluster(t *testing.T) {
 	if got := say("lab -o json", 0); json.Unmarshal([]byte(got.out), &u) != nil || u.Version != "4.20.4" || len(u.Updates) != 3 || u.Updates[0].Recommended {
 		t.Errorf("as JSON it is %s", got.out)
 	}
-	say("lab --detach", 2, "--detach goes with --to VERSION")
+	say("lab --detach", 2, "--detach needs --to VERSION")
 	say("", 2, "needs a NAME")
 	say("other", 5, "none of that name")
-	say("lab --to 4.20", 2, `"4.20" is no version such as 4.20.5`)
+	say("lab --to 4.20", 2, `"4.20" is not a complete version`)
 	say("lab --to 4.20.9", 5, "upgrade lab.example.com: channel stable-4.20 has no update from 4.20.4 to 4.20.9. It offers 4.20.6, 4.20.5", "Next: oaictl upgrade cluster lab")
-	say("lab --to 4.21.3", 5, "channel stable-4.20 does not lead to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
-	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1, and OpenShift does not go back\n")
-	say("lab --to 4.20.7", 3, "not recommended for this cluster: DiskTrouble: It may break (https://example.com/trouble). To take the risk: oc adm upgrade --to=4.20.7 --allow-not-recommended")
+	say("lab --to 4.21.3", 5, "channel stable-4.20 does not contain an update to 4.21.3: oc adm upgrade channel stable-4.21. It offers 4.20.6, 4.20.5")
+	say("lab --to 4.20.1", 3, "the cluster runs 4.20.4, which is newer than 4.20.1. OpenShift cannot be downgraded\n")
+	say("lab --to 4.20.7", 3, "not recommended for this cluster: DiskTrouble: It may break (https://example.com/trouble). To accept the risk: oc adm upgrade --to=4.20.7 --allow-not-recommended")
 	s.patched(t, "machineconfiguration.openshift.io", "machineconfigpools", "worker", `{"spec": {"paused": false}}`)
-	say("lab --to 4.20.5 --detach", 0, "The cluster is asked to update from 4.20.4 to 4.20.5")
+	say("lab --to 4.20.5 --detach", 0, "oaictl requests the update from 4.20.4 to 4.20.5")
 	say("lab --to 4.20.5 --timeout 1ms", 8, "taken longer than 1ms, and goes on", "Next: oaictl upgrade cluster lab --to 4.20.5 --timeout 1ms")
 	for !strings.Contains(say("lab", 0, "Next: oaictl upgrade cluster lab --to 4.20.5").out, "% complete") {
 		t.Log("the update has not begun")
 	}
-	say("lab --to 4.20.6", 1, "the cluster is on its way to another version", "Next: oaictl upgrade cluster lab --to 4.20.5", "which waits for that update")
+	say("lab --to 4.20.6", 1, "the cluster is being updated to another version", "Next: oaictl upgrade cluster lab --to 4.20.5", "which waits for that update")
 	say("lab --to 4.20.5 --progress plain", 0, "% complete", "Version:  4.20.5\n", "The cluster runs 4.20.5")
 	got := say("lab --to 4.20.5 --progress json", 0, `"type":"run"`, `"state":"installed"`, `"exitCode":0`)
 	if strings.Contains(got.out, "Version:") {
@@ -90,7 +90,7 @@ func TestUpgradeOfAnotherCluster(t *testing.T) {
 	s := newShrinking(t)
 	s.clusters[0].OpenShiftID = "9a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11"
 	got := s.run(t, "", "upgrade cluster lab --to 4.20.5 --cluster-kubeconfig "+s.kubeconfig)
-	if got.code != 3 || !strings.Contains(got.errors, "is of another cluster") {
+	if got.code != 3 || !strings.Contains(got.errors, "is for another cluster") {
 		t.Errorf("it ends with %d: %s", got.code, got.errors)
 	}
 	got = s.run(t, "", "upgrade cluster lab --cluster-kubeconfig "+kubeconfigFor(t, "https://127.0.0.1:1"))

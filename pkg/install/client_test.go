@@ -280,7 +280,7 @@ func TestPowerIsAskedForOnce(t *testing.T) {
 			if err == nil || told[model.PowerOn] != 1 || told[model.SetBootOnce] != 1 {
 				t.Errorf("shown after %s: %v; told %v", shows, err, told)
 			}
-			const blocked = "the BMC of cp-0 accepted to switch on cp-0 2 minutes ago, and says that nothing has changed"
+			const blocked = "the BMC of cp-0 accepted to switch on cp-0 2 minutes ago, but reports that nothing has changed"
 			if slices.ContainsFunc(events, func(e model.Event) bool { return e.Message == blocked }) == want {
 				t.Errorf("shown after %s: %+v", shows, events)
 			}
@@ -332,13 +332,13 @@ func TestPatience(t *testing.T) {
 			"cp-0: its BMC has not fetched the image in 10 minutes: is http://192.0.2.1:8080 reachable from the BMC?"},
 		"found and not read": {func(_ *decidetest.Rack, x *decidetest.Box) {
 			x.Power, x.Media, x.Fetched = model.PowerIsOn, decidetest.ImageOf("cp-0"), model.Fetched{Requests: 1, Size: 110e6}
-		}, "MediaNotFetched", "cp-0: its BMC has found the image, but the machine has read nothing of it in 10 minutes"},
+		}, "MediaNotFetched", "cp-0: its BMC has found the image, but the machine has not read it in 10 minutes"},
 		"not registered": {func(_ *decidetest.Rack, x *decidetest.Box) {
 			x.Power, x.Media, x.Fetched = model.PowerIsOn, decidetest.ImageOf("cp-0"), model.Fetched{Requests: 5, Bytes: 90e6, Size: 110e6}
 		}, "AgentNotCalled", "cp-0: it was switched on 30 minutes ago, 90 MB of 110 MB fetched, but its agent has not called the service"},
 		"running": {func(_ *decidetest.Rack, x *decidetest.Box) {
 			x.Power, x.Other = model.PowerIsOn, true
-		}, "RunningMachine", "is on and runs something"},
+		}, "RunningMachine", "is on, but it does not run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -404,7 +404,7 @@ func TestUselessBMC(t *testing.T) {
 		err  error
 		text string
 	}{
-		"lies": {nil, "times to insert the discovery image into the virtual drive of cp-0, and says that nothing has changed"},
+		"lies": {nil, "times to insert the discovery image into the virtual drive of cp-0, but reports that nothing has changed"},
 		"refuses": {errors.New("its BMC refuses the image"),
 			"could not insert the discovery image into the virtual drive of cp-0: its BMC refuses the image"},
 	} {
@@ -440,7 +440,7 @@ func TestWhySaysWhoAsksTheBMC(t *testing.T) {
 		r.Boxes["cp-0"] = &test.box
 		plan, _, err := install.New(service{r, func() {}}, install.Config{Machines: bmcs{Rack: r}}).Explain(t.Context(), r.Desired,
 			&r.Observed, "")
-		want := "cp-0 to be booted: create cluster has still to " + test.want + ", and says what its BMC answers"
+		want := "cp-0 to be booted: create cluster still has to " + test.want + ", and shows the answer of its BMC"
 		if err != nil || len(plan.Waits) != 1 || plan.Waits[0].For != want || plan.Waits[0].Next != "{create cluster -f FILE}" {
 			t.Errorf("want %q: %v, %+v", want, err, plan.Waits)
 		}

@@ -232,6 +232,6 @@ func ExampleDecide() {
 		fmt.Println("remedy:", blocker.Remedy)
 	}
 	// Output:
-	// UnknownHost: 6b2f (MAC 52:54:00:ff:ff:ff) registered, but the file does not name it; installing would wipe it
+	// UnknownHost: 6b2f (MAC 52:54:00:ff:ff:ff) registered, but the file does not name it; the installation would wipe it
 	// remedy: power it off and `oaictl delete host 6b2f --yes`, or add it to spec.hosts
 }

@@ -29,7 +29,7 @@ func TestEndsOfRemoval(t *testing.T) {
 			w.Held["shop/db-worker-1"] = true
 			w.Desired.Options.Remove.Drain.Timeout = 10 * time.Minute
 			return w
-		}, model.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is held by the budget db since 0"},
+		}, model.CodeTimeout, []string{"worker-1 was not drained in 10m0s", "shop/db-worker-1 is protected by the PodDisruptionBudget db since 0"},
 			"kubectl uncordon worker-1"},
 		"nobody removes the member": {
 			func() *decidetest.Shrinking { return decidetest.NewShrinking(4, 0, false, "cp-3") }, model.CodeNeedsUser,

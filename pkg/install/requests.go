@@ -122,7 +122,7 @@ func (r *run) audit(ctx context.Context, observed *model.Observed, v model.Reque
 	case r.requests.strange == mostStrange:
 		event.Key, event.Message = "request/more", "more certificate requests are pending than are listed here; "+auditFile+" has all of them"
 	default:
-		event.Message = fmt.Sprintf("the request %s%s for a %s certificate is left pending: %s", v.Name, ofNode(v), v.Kind, v.Message)
+		event.Message = fmt.Sprintf("the request %s%s for a %s certificate stays pending: %s", v.Name, ofNode(v), v.Kind, v.Message)
 	}
 	if decision != approvedByOther {
 		r.requests.strange++

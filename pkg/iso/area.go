@@ -72,9 +72,9 @@ func (b *Base) readArea() error {
 func (b *Base) check(a area) error {
 	switch {
 	case a.length <= 0:
-		return fmt.Errorf("%s has no room at all", a.position())
+		return fmt.Errorf("%s has a size of zero", a.position())
 	case a.length > maxArea:
-		return fmt.Errorf("%s has %d bytes, more than the %d that are read", a.position(), a.length, maxArea)
+		return fmt.Errorf("%s has %d bytes, more than the limit of %d", a.position(), a.length, maxArea)
 	case a.offset < 0 || a.offset > b.image.Size()-a.length:
 		return fmt.Errorf("%s ends at byte %d of an image of %d", a.position(), a.offset+a.length, b.image.Size())
 	}
@@ -116,7 +116,8 @@ func (i ignInfo) within(size int64) (offset, length int64, err error) {
 		length = *i.Length
 	}
 	if length <= 0 || length > size-offset {
-		return 0, 0, fmt.Errorf("%s: length %d at offset %d does not fit into %s, which has %d bytes", igninfoPath, length, offset, i.File, size)
+		return 0, 0, fmt.Errorf("%s: length %d at offset %d does not fit into %s, which has %d bytes",
+			igninfoPath, length, offset, i.File, size)
 	}
 	return offset, length, nil
 }
@@ -160,7 +161,7 @@ func (b *Base) legacyArea() (area, error) {
 	}
 	offset, length := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
 	if offset > uint64(b.image.Size()) || length > uint64(b.image.Size()) {
-		return area{}, fmt.Errorf("header of the Ignition area at byte %d: %d bytes at byte %d lie outside of the image", legacyOffset, length,
+		return area{}, fmt.Errorf("header of the Ignition area at byte %d: %d bytes at byte %d are outside of the image", legacyOffset, length,
 			offset)
 	}
 	return area{offset: int64(offset), length: int64(length), header: true}, nil
@@ -180,7 +181,7 @@ func (b *Base) cdbootArea() (area, error) {
 	}
 	start, size := binary.BigEndian.Uint64(fields[:]), binary.BigEndian.Uint64(fields[8:])
 	if start > uint64(f.Size) || size > uint64(f.Size) || start+size+cdbootAreaSize > uint64(f.Size) {
-		return area{}, fmt.Errorf("%s: the initrd of %d bytes at byte %d leaves no room for an Ignition area", cdbootPath, size, start)
+		return area{}, fmt.Errorf("%s: the initrd of %d bytes at byte %d leaves no space for an Ignition area", cdbootPath, size, start)
 	}
 	return area{file: f, offset: f.Offset + int64(start+size), length: cdbootAreaSize}, nil
 }
@@ -286,7 +287,7 @@ func (b *Base) checkBehindInitrd() error {
 		return err
 	}
 	if room.offset < max(behind.offset, f.Offset+cdbootFields+16) {
-		return b.misplaced("in " + cdbootPath + ", and not behind its initrd")
+		return b.misplaced("in " + cdbootPath + ", not behind its initrd")
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func sizeOf(file io.Seeker, mode fs.FileMode, size int64) (int64, error) {
 	case mode&fs.ModeDevice != 0 && mode&fs.ModeCharDevice == 0:
 		return file.Seek(0, io.SeekEnd)
 	}
-	return 0, fmt.Errorf("%w: neither a file nor a disk", iso9660.ErrNotISO)
+	return 0, fmt.Errorf("%w: it is neither a file nor a disk", iso9660.ErrNotISO)
 }
 
 // OpenReader reads a live image of size bytes from r, which is needed for as long as what is made of

@@ -107,7 +107,7 @@ func (b *Base) held(existing Existing) (contents, error) {
 	}
 	held, err := b.contents()
 	if err != nil {
-		return contents{}, fmt.Errorf("what the image carries can not be read: %w", err)
+		return contents{}, fmt.Errorf("the contents of the image cannot be read: %w", err)
 	}
 	if len(held.members) > 0 && existing == Refuse {
 		return contents{}, fmt.Errorf("%w: %s holds %s", ErrCustomized, b.area.position(), held.names())
@@ -128,7 +128,8 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embeda
 		added = append(added, embedarea.Member{Name: configMember, Mode: 0o600, Data: config})
 	}
 	if takes, _ := b.info.Features["live-initrd-network"].(bool); !takes && len(c.Keyfiles) > 0 {
-		return nil, fmt.Errorf("this version of the live system takes no network profiles from the image: %s does not say live-initrd-network",
+		return nil, fmt.Errorf("this version of the live system does not read network profiles from the image: %s does not contain "+
+			"live-initrd-network",
 			featuresPath)
 	}
 	for _, k := range c.Keyfiles {
@@ -147,7 +148,7 @@ func (b *Base) members(held contents, c Customization, result *Result) ([]embeda
 // keyfileMember checks a profile. NetworkManager refuses one that others than root may read.
 func keyfileMember(k Keyfile) (embedarea.Member, error) {
 	if k.Name == "" || strings.ContainsAny(k.Name, "/\x00") || strings.HasPrefix(k.Name, ".") {
-		return embedarea.Member{}, fmt.Errorf("network profile %q: its name must be a file's, without a directory", k.Name)
+		return embedarea.Member{}, fmt.Errorf("network profile %q: its name must be a file name without a directory", k.Name)
 	}
 	if err := nmstate.CheckKeyfile(k.Name, k.Content); err != nil {
 		return embedarea.Member{}, err
@@ -225,7 +226,7 @@ var hostnamePattern = sync.OnceValue(func() *regexp.Regexp {
 func hostnameConfig(names map[string]string) ([]byte, error) {
 	if name, all := names[""]; all {
 		if len(names) > 1 {
-			return nil, errors.New("a hostname for every machine, and others by MAC address, contradict each other")
+			return nil, errors.New("a hostname for all machines cannot be used together with hostnames by MAC address")
 		}
 		file, err := hostnameFile("/etc/hostname", name)
 		return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]}}`, hostnameSpec, file), err
@@ -242,7 +243,7 @@ func hostnameConfig(names map[string]string) ([]byte, error) {
 			return nil, err
 		}
 		if seen[mac.String()] {
-			return nil, fmt.Errorf("hostname %q: the MAC address %s has a name already", names[address], mac)
+			return nil, fmt.Errorf("hostname %q: the MAC address %s already has a hostname", names[address], mac)
 		}
 		seen[mac.String()] = true
 		files = append(files, file)
@@ -263,7 +264,7 @@ func hostnameFile(path, hostname string) (string, error) {
 // CheckHostname refuses what is not a name of RFC 1123 (section 2.1), as every machine's is.
 func CheckHostname(name string) error {
 	if len(name) > 253 || !hostnamePattern().MatchString(strings.ToLower(name)) {
-		return fmt.Errorf("hostname %q is not a name of RFC 1123", name)
+		return fmt.Errorf("hostname %q is not a valid name (RFC 1123)", name)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func TestGrowWhatDoesNotFit(t *testing.T) {
 		})
 	}
 	base := open(t, layout(t, "x86_64-2023-07"))
-	if _, _, err := base.Customize(iso.Customization{Ignition: large, NoGrow: true}); err == nil || !strings.Contains(err.Error(), "not to make that area larger") {
+	if _, _, err := base.Customize(iso.Customization{Ignition: large, NoGrow: true}); err == nil || !strings.Contains(err.Error(), "do not permit a larger area") {
 		t.Errorf("told not to grow: error %v", err)
 	}
 }
@@ -221,10 +221,10 @@ func TestHostnames(t *testing.T) {
 		"one for all":    {names: map[string]string{"": "node-0.example.com"}, want: []string{"/etc/hostname", "data:,node-0.example.com", "/etc/motd", `"3.2.0"`}},
 		"by MAC":         {names: map[string]string{"52-54-00-00-00-0A": "a", "52:54:00:00:00:02": "b"}, want: []string{"/etc/oaictl/hostnames/52:54:00:00:00:0a", "f=/etc/oaictl/hostnames/$$mac;", "oaictl-hostname.service"}},
 		"bad MAC":        {names: map[string]string{"eth0": "a"}, err: `"eth0" is not a MAC address`},
-		"bad name":       {names: map[string]string{"": "a_b"}, err: `hostname "a_b" is not a name`},
-		"twice":          {names: map[string]string{"52:54:00:00:00:02": "a", "52-54-00-00-00-02": "a"}, err: "has a name already"},
-		"both ways":      {names: map[string]string{"": "a", "52:54:00:00:00:02": "b"}, err: "contradict each other"},
-		"empty for this": {names: map[string]string{"52:54:00:00:00:02": ""}, err: "is not a name"},
+		"bad name":       {names: map[string]string{"": "a_b"}, err: `hostname "a_b" is not a valid name`},
+		"twice":          {names: map[string]string{"52:54:00:00:00:02": "a", "52-54-00-00-00-02": "a"}, err: "already has a hostname"},
+		"both ways":      {names: map[string]string{"": "a", "52:54:00:00:00:02": "b"}, err: "cannot be used together"},
+		"empty for this": {names: map[string]string{"52:54:00:00:00:02": ""}, err: "is not a valid name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			image, _, err := base.Customize(iso.Customization{Ignition: []byte(config), Hostname: c.names})

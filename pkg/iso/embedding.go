@@ -143,12 +143,12 @@ func (e *TooLargeError) Error() string {
 }
 
 func (b *Base) tooLarge(need int64, noGrow bool, members []embedarea.Member) *TooLargeError {
-	why := "that area can not be made larger in this image"
+	why := "this area cannot be made larger in this image"
 	switch {
 	case b.info.Arch == zseries:
-		why = "on s390x that area can not be made larger"
+		why = "on s390x this area cannot be made larger"
 	case noGrow:
-		why = "it was asked not to make that area larger"
+		why = "the options do not permit a larger area"
 	}
 	var weights []Weight
 	for _, m := range members {

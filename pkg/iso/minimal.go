@@ -80,13 +80,13 @@ func checkRootfsURL(text string) error {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return errors.New("the root filesystem's URL can not be parsed")
+		return errors.New("the root filesystem's URL cannot be parsed")
 	}
 	if !slices.Contains([]string{"http", "https", "tftp"}, u.Scheme) {
-		return fmt.Errorf("the root filesystem's URL begins with %q; the live system knows http, https and tftp", u.Scheme)
+		return fmt.Errorf("the root filesystem's URL begins with %q; the live system supports http, https and tftp", u.Scheme)
 	}
 	if u.Host == "" {
-		return errors.New("the root filesystem's URL names no host")
+		return errors.New("the root filesystem's URL has no host")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (b *Base) builtMinimal(ctx context.Context) (*overlay.Image, error) {
 		return nil, fmt.Errorf("verifying it: %w", err)
 	}
 	if digest != recipe.Digest {
-		return nil, cmp.Or(b.checkRebuilt(), fmt.Errorf("it has the digest %x, and was built with %x: the image is damaged or was changed",
+		return nil, cmp.Or(b.checkRebuilt(), fmt.Errorf("its digest is %x, expected %x: the image is damaged or was changed",
 			digest, recipe.Digest))
 	}
 	b.minimal.image = image
@@ -145,10 +145,11 @@ func (b *Base) checkPristine() error {
 		return err
 	}
 	if len(held.members) > 0 {
-		return fmt.Errorf("%w: %s holds %s; a minimal ISO is made of the image as it was built", ErrCustomized, b.area.position(), held.names())
+		return fmt.Errorf("%w: %s contains %s; a minimal ISO can only be made from the original image",
+			ErrCustomized, b.area.position(), held.names())
 	}
 	if b.kargs != nil && (len(b.kargs.Damage) > 0 || !slices.Equal(b.kargs.Current, b.kargs.Default)) {
-		return fmt.Errorf("%w: its kernel arguments were changed; a minimal ISO is made of the image as it was built", ErrCustomized)
+		return fmt.Errorf("%w: its kernel arguments were changed; a minimal ISO can only be made from the original image", ErrCustomized)
 	}
 	return nil
 }
@@ -221,7 +222,7 @@ func (b *Base) describeKargs(args string) ([]byte, error) {
 
 // ErrRebuilt says that another tool took the image apart and put it together again, as the Assisted
 // Installer and the agent-based installer do. That is no damage, but there is no minimal ISO of it.
-var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not where they were built")
+var ErrRebuilt = errors.New("another tool rebuilt the image: its files are not at their original places")
 
 // Rebuilt reports whether another tool rebuilt the image, as far as it has the recipe of a minimal ISO.
 func (b *Base) Rebuilt() bool { return errors.Is(b.checkRebuilt(), ErrRebuilt) }

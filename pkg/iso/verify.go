@@ -118,7 +118,7 @@ func (v *verification) kargs() {
 	for _, argument := range v.base.kargs.Current {
 		label, is := strings.CutPrefix(argument, liveArgument+"=")
 		if is && label != v.base.info.VolumeID {
-			v.add("kernel arguments", fmt.Sprintf("%s: the image is labelled %q, so that the live system would not find it", argument,
+			v.add("kernel arguments", fmt.Sprintf("%s: the label of the image is %q, so the live system would not find it", argument,
 				v.base.info.VolumeID))
 		}
 	}
@@ -140,7 +140,7 @@ func (v *verification) live(ctx context.Context) {
 		return // a minimal image
 	}
 	if id != initrd.id {
-		v.add(rootfsPath, fmt.Sprintf("it is of build %q, the initrd of build %q", id, initrd.id))
+		v.add(rootfsPath, fmt.Sprintf("it is from build %q, but the initrd is from build %q", id, initrd.id))
 	}
 	if initrd.hashes == nil {
 		return // older images have none
@@ -278,7 +278,7 @@ func (b *Base) checkRootfs(ctx context.Context, hashes []byte) error {
 			return err
 		}
 		if !lines.Scan() || strings.TrimSpace(lines.Text()) != hex.EncodeToString(digest.Sum(nil)) {
-			return fmt.Errorf("%s: bytes %d to %d are not what the initrd expects", rootfsPath, at, end)
+			return fmt.Errorf("%s: bytes %d to %d differ from what the initrd expects", rootfsPath, at, end)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ import (
 var refused = map[string][2]string{
 	"bootstrap": {`{"apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1", "kind": "OpenshiftAssistedConfig", "metadata": {"name": "bad"}, "spec": {"ignitionOverride": "{"}}`, "ignitionOverride"},
 	"control-plane": {`{"apiVersion": "controlplane.cluster.x-k8s.io/v1beta1", "kind": "OpenshiftAssistedControlPlaneTemplate", "metadata": {"name": "bad"},
-		"spec": {"template": {"spec": {"distributionVersion": "4.2.0"}}}}`, "older than what is installed here"},
+		"spec": {"template": {"spec": {"distributionVersion": "4.2.0"}}}}`, "too old for these providers"},
 	"infrastructure": {`{"apiVersion": "capi-provider.agent-install.openshift.io/v1beta2", "kind": "AgentMachineTemplate", "metadata": {"name": "bad"},
 		"spec": {"template": {"spec": {"cpuArchitecture": "sparc"}}}}`, "is no architecture"},
 }

@@ -44,7 +44,7 @@ func addWorker(t *testing.T, binary, bind string) {
 		t.Fatalf("create cluster: %v\n%s", err, said)
 	}
 	next := fmt.Sprintf("Next: oaictl --service-url %s add-node -f %s --dir %s\n", w.URL, file, dir)
-	for _, words := range []string{"worker-1 has not come; it was not required.", next} {
+	for _, words := range []string{"worker-1 has not registered; it was not required.", next} {
 		if !strings.Contains(string(said), words) {
 			t.Errorf("create cluster does not say %q:\n%s", words, said)
 		}
@@ -95,7 +95,7 @@ func TestAddNodeToSingleNode(t *testing.T) {
 		t.Fatalf("create cluster: %v\n%s", err, said)
 	}
 	next := fmt.Sprintf("Next: oaictl --service-url %s add-node -f %s --dir %s\n", address, file, dir)
-	for _, words := range []string{"worker-0 has not come; it was not required.", next} {
+	for _, words := range []string{"worker-0 has not registered; it was not required.", next} {
 		if !strings.Contains(string(said), words) {
 			t.Errorf("create cluster does not say %q:\n%s", words, said)
 		}

@@ -46,14 +46,14 @@ func endings() []ending {
 	soon := []string{"--user-timeout", "20m"}
 	return []ending{
 		{name: "agent-stops", says: []string{"cp-1 is Disconnected"}},
-		{name: "bmc-machine-runs", example: "redfish", within: true, flags: soon, says: []string{"cp-1: the machine is on and runs something", "configure the host cp-0", "configure the host cp-2"}},
+		{name: "bmc-machine-runs", example: "redfish", within: true, flags: soon, says: []string{"cp-1: the machine is on, but it does not run", "configure the host cp-0", "configure the host cp-2"}},
 		{name: "bmc-machine-runs-rebooted", scenario: "bmc-machine-runs", example: "redfish", within: true, flags: []string{"--reboot-running"}, says: []string{"switch off cp-1", "switch on cp-1"}},
 		{name: "bmc-media-refused", example: "redfish", within: true, flags: soon, says: []string{"its BMC refuses the image", "configure the host cp-0", "configure the host cp-2"}},
 		{name: "bmc-no-virtual-media", example: "redfish", within: true, flags: soon, says: []string{"cp-1: its BMC has no virtual CD drive", "configure the host cp-0", "configure the host cp-2"}},
-		{name: "bmc-power-lies", example: "redfish", within: true, says: []string{"switch on cp-1", "says that nothing has changed", "no longer in the way"}},
+		{name: "bmc-power-lies", example: "redfish", within: true, says: []string{"switch on cp-1", "reports that nothing has changed", "no longer in the way"}},
 		{name: "bmc-session-limit", example: "redfish", within: true, says: []string{"switch on cp-1"}},
 		{name: "bmc-unreachable", example: "redfish", within: true, flags: soon, says: []string{"cp-1: its BMC cannot be reached", "configure the host cp-0", "configure the host cp-2"}},
-		{name: "bmc-wrong-credentials", example: "redfish", within: true, flags: soon, says: []string{"cp-1: its BMC refuses user and password", "configure the host cp-0", "configure the host cp-2"}},
+		{name: "bmc-wrong-credentials", example: "redfish", within: true, flags: soon, says: []string{"cp-1: its BMC refuses the user and the password", "configure the host cp-0", "configure the host cp-2"}},
 		{name: "boots-iso-again", says: []string{"cluster is NeedsUser", "cp-1 should boot from its disk"}},
 		{name: "boots-iso-for-good", scenario: "testdata/boots-iso-for-good.yaml", says: []string{"cluster is NeedsUser"}},
 		{name: "control-plane-lost", says: []string{"cp-1 is Failed"}},

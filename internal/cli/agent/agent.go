@@ -164,7 +164,7 @@ func (o *agentOptions) service(ctx context.Context) (*rest.Plane, error) {
 		}
 	}
 	if to.ServiceURL == "" {
-		return nil, app.Usagef("no service is named: set %s, or give --service-url", mediaServiceVariable)
+		return nil, app.Usagef("no service is given: set %s, or give --service-url", mediaServiceVariable)
 	}
 	if to.Insecure {
 		o.WarnInsecure(to.ServiceURL)

@@ -229,7 +229,7 @@ func NoArguments(command *cobra.Command, given []string) error {
 	if file := command.Flags().Lookup("file"); file != nil && !file.Changed && len(given) == 1 {
 		hint = didYouMean(command.CommandPath() + " -f " + listtext.Quoted(given[0]))
 	}
-	return Usagef("%s takes no argument, and has %s%s", VerbOf(command), quotedAll(given), hint)
+	return Usagef("%s accepts no argument, but got %s%s", VerbOf(command), quotedAll(given), hint)
 }
 
 // OneArgument asks for exactly one thing.
@@ -241,14 +241,14 @@ func OneArgument(what string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return Usagef("%s takes one, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+		return Usagef("%s needs one argument, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	}
 }
 
 // OneArgumentAtMost lets a name be left out.
 func OneArgumentAtMost(command *cobra.Command, given []string) error {
 	if len(given) > 1 {
-		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+		return Usagef("%s needs one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	}
 	return nil
 }

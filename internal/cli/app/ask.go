@@ -118,7 +118,7 @@ func (a *App) Confirm(yes bool, question string) error {
 	}
 	if !a.CanAsk() {
 		return &model.Fault{
-			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes without a terminal to ask on",
+			Code: model.CodeUsage, Permanent: true, Err: fmt.Errorf("%s needs --yes, because there is no terminal for the question",
 				strings.TrimSuffix(question, "?")),
 			Next: model.Advicef("%s", a.CommandLine()+" --yes"),
 		}

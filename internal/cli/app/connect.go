@@ -44,13 +44,13 @@ func (a *App) DialWith(ctx context.Context, to ClientConfig) (*install.Client, e
 	}
 	switch {
 	case to.Backend == BackendHub && to.Insecure:
-		a.Warn("--insecure: the certificates of what the hub hands out by URL (images, events, logs) are not verified; that of the hub's API " +
-			"server is, as the kubeconfig says")
+		a.Warn("--insecure: oaictl does not verify the certificates of the URLs that the hub gives (images, events, logs). The " +
+			"kubeconfig still decides about the certificate of the hub's API server")
 	case to.Backend == BackendHub:
 	case to.ServiceURL == "":
 		return nil, &model.Fault{
 			Code: model.CodeUsage, Permanent: true,
-			Err: noService{}, Next: "{help environment} says how to name one for good",
+			Err: noService{}, Next: "{help environment} explains how to set one permanently",
 		}
 	case to.Insecure:
 		a.WarnInsecure(to.ServiceURL)
@@ -80,17 +80,17 @@ const (
 	tokenPage = "https://console.redhat.com/openshift/token"
 )
 
-// noService is that no service is named, with the ways to have one.
+// noService is that no service is given, with the ways to have one.
 type noService struct{}
 
 // MultiLine says that its lines are meant.
 func (noService) MultiLine() {}
 
 func (noService) Error() string {
-	return "no service is named. There are three ways:\n" +
+	return "no service is given. There are three ways:\n" +
 		"  the hosted service: --service-url " + hosted + " --offline-token-file FILE\n" +
 		"    with a token from " + tokenPage + "\n" +
-		"  a service of your own: --service-url URL (or OAICTL_SERVICE_URL, AI_URL), or a hub: --backend hub\n" +
+		"  your own service: --service-url URL (or OAICTL_SERVICE_URL, AI_URL), or a hub: --backend hub\n" +
 		"  a simulated one, to try it without machines: create cluster -f FILE --simulate"
 }
 
@@ -102,7 +102,7 @@ func (a *App) WarnPlain(to Connection) {
 	for _, address := range []string{to.ServiceURL, to.SSOURL} {
 		if isPlain(address) && !a.warnedPlain {
 			a.warnedPlain = true
-			a.Warn("the token goes to %s without encryption, so others on the network can read it: use https", HostOf(address))
+			a.Warn("the token is sent to %s without encryption, so others on the network can read it: use https", HostOf(address))
 		}
 	}
 }
@@ -272,7 +272,7 @@ func ReadSecret(flag, path string) (spec.Secret, error) {
 	}
 	return spec.Secret{}, &model.Fault{
 		Code: model.CodeUsage, Op: "use " + strings.TrimPrefix(flag, "--"), On: path, Permanent: true, Err: WithoutPath(err),
-		Next: model.Advice("give " + flag + " a file with one line that is the secret"),
+		Next: model.Advice("give " + flag + " a file with one line, the secret"),
 	}
 }
 

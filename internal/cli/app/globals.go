@@ -238,7 +238,7 @@ func (g *Globals) CheckFlags(backend string) error {
 	}
 	for _, flag := range foreign {
 		if slices.Contains(g.Given, flag) {
-			return Usagef("--%s goes with --backend %s, and this is for --backend %s", flag, other, backend)
+			return Usagef("--%s needs --backend %s, but this command uses --backend %s", flag, other, backend)
 		}
 	}
 	return nil

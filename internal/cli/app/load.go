@@ -148,10 +148,10 @@ func (a *App) loadBy(ctx context.Context, file string, rule lossRule, how conver
 	case rule == lossRefused:
 		return nil, &model.Fault{
 			Code: model.CodeInput, Op: "take", On: file, Permanent: true, Err: lossError{losses},
-			Next: model.Command("convert -f", listtext.Quoted(file)) + " and see to what it names, or give --accept-loss",
+			Next: model.Command("convert -f", listtext.Quoted(file)) + " and handle what it reports, or give --accept-loss",
 		}
 	case rule == lossAccepted:
-		a.Say("%s of %s left behind, as --accept-loss says: %s", listtext.CountText(len(losses), "value"), file,
+		a.Say("%s of %s left out, as --accept-loss permits: %s", listtext.CountText(len(losses), "value"), file,
 			strings.Join(output.Each(losses, func(l convert.Loss) string { return l.Path }), ", "))
 	case !slices.Contains(a.reportedLosses, file): // which is read again with each look
 		a.reportedLosses = append(a.reportedLosses, file)
@@ -321,11 +321,11 @@ func checkREST(c *spec.Cluster) error {
 	}
 	if o := c.Spec.OpenShift; o.ImageSet != "" && o.Version == "" {
 		report("spec.openshift.imageSet", "names an object of a hub, which a REST service does not know",
-			`write the version as well: version: "4.20"; or give --backend hub`)
+			`also write the version: version: "4.20"; or give --backend hub`)
 	}
 	if c.Spec.PullSecret.SecretRef != nil {
 		report("spec.pullSecret.secretRef", "names a Secret on a hub, which a REST service does not know",
-			"name a file, a variable or a program that has it; or give --backend hub")
+			"give a file, a variable or a program that provides it; or give --backend hub")
 	}
 	for i := range c.Spec.Hosts {
 		h := &c.Spec.Hosts[i]
@@ -338,26 +338,27 @@ func checkREST(c *spec.Cluster) error {
 		} {
 			if said {
 				report(c.HostField(h, field), "names a Secret on a hub, which a REST service does not know",
-					"name a file, a variable or a program that has it; or give --backend hub")
+					"give a file, a variable or a program that provides it; or give --backend hub")
 			}
 		}
 	}
 	if c.Spec.Boot.Method == spec.BootMetal3 {
-		report("spec.boot.method", fmt.Sprintf("is %s: a hub boots the machines then, and a REST service does not", spec.BootMetal3),
-			"write redfish, and oaictl boots them; or give --backend hub")
+		report("spec.boot.method", fmt.Sprintf("is %s: with this method a hub boots the machines, but a REST service cannot do this",
+			spec.BootMetal3),
+			"write redfish to let oaictl boot them; or give --backend hub")
 	}
 	for _, field := range []string{"agentLabels", "nodeLabels", "classifications", "ironic", "ipxe"} {
 		if name := "spec.hub." + field; c.Present(name) {
-			report(name, "is a matter of a hub, and a REST service has nothing of the kind", "leave it out, or give --backend hub")
+			report(name, "is only for a hub; a REST service has no such setting", "omit it, or give --backend hub")
 		}
 	}
 	if c.Imported() && c.Spec.Import.ClusterID == "" {
-		report("spec.import.clusterID", "is missing: a REST service knows an installed cluster by it",
-			"write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
+		report("spec.import.clusterID", "is missing: a REST service needs it to identify an installed cluster",
+			"write the output of: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'; or give --backend hub")
 	}
 	if c.Imported() && c.Spec.Import.Kubeconfig.SecretRef != nil {
 		report("spec.import.kubeconfig.secretRef", "names a Secret on a hub, which a REST service does not know",
-			"leave the kubeconfig out: a REST service takes none; or give --backend hub")
+			"omit the kubeconfig: a REST service does not use it; or give --backend hub")
 	}
 	if len(problems.List) == 0 {
 		return nil

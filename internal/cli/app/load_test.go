@@ -31,7 +31,7 @@ spec:
 	}
 	err = checkREST(c)
 	for _, want := range []string{
-		"cluster.yaml:10:11: spec.hub.ipxe: is a matter of a hub", "cluster.yaml:11:5: spec.hub.nodeLabels: ",
+		"cluster.yaml:10:11: spec.hub.ipxe: is only for a hub", "cluster.yaml:11:5: spec.hub.nodeLabels: ",
 		"cluster.yaml:8:3: spec.import.clusterID: is missing", "cluster.yaml:8:25: spec.import.kubeconfig.secretRef: names a Secret on a hub",
 		"cluster.yaml:12:114: spec.hosts[1].discovery.pullSecret.secretRef: names a Secret on a hub",
 	} {

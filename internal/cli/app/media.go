@@ -54,20 +54,20 @@ func ImageAdvice(problem *boot.BaseError) model.Advice {
 	if problem.Arch != "" {
 		return model.Advice("give --base an image for " + problem.Arch)
 	}
-	return "give --base a live image that can be read, or leave it out, and the service's is used"
+	return "give --base a live image that can be read, or omit it to use the service's image"
 }
 
 // WarnCarried warns of what a base carries and no host gets: theirs is the service's.
 func (a *App) WarnCarried(names []string, location string) {
 	if len(names) > 0 {
-		a.Warn("--base %s carries %s; hosts get the service's instead", fetch.Redact(location), strings.Join(names, ", "))
+		a.Warn("--base %s contains %s; hosts get the service's instead", fetch.Redact(location), strings.Join(names, ", "))
 	}
 }
 
 // SeveralArchs says what to do where the hosts of one base have several architectures.
 func SeveralArchs(err error) error {
 	if problem, is := errors.AsType[*boot.BaseError](err); is && problem.Archs > 0 {
-		return Usagef("--base is of one CPU architecture, and the hosts are of %d: leave it out, and the service's images are used",
+		return Usagef("--base is for one CPU architecture, but the hosts have %d architectures: omit it to use the service's images",
 			problem.Archs)
 	}
 	return err
@@ -103,7 +103,7 @@ func (a *App) ImageCacheDir() (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("find a place for base images: %w", err)
+		return "", fmt.Errorf("find a folder for base images: %w", err)
 	}
 	return filepath.Join(dir, "oaictl", "images"), nil
 }
@@ -117,7 +117,7 @@ func (a *App) ForgetImages(ctx context.Context, envs []model.InfraEnv) {
 	cache := &boot.Config{Cache: dir}
 	for _, env := range envs {
 		if err := cache.ForgetImages(ctx, env); err != nil {
-			a.Warn("the image of InfraEnv %s stays in %s: %v. It holds the pull secret: delete it", env.Name, dir, err)
+			a.Warn("the image of InfraEnv %s could not be removed from %s: %v. It contains the pull secret: delete it", env.Name, dir, err)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (a *App) ForgetImagesOf(ctx context.Context, c *spec.Cluster) {
 	}
 	cache := &boot.Config{Cache: dir, Desired: &model.Desired{Spec: c}}
 	if err := cache.ForgetImages(ctx); err != nil {
-		a.Warn("not all images of %s could be removed from %s: %v. They hold the pull secret: delete them", c.Metadata.Name, dir, err)
+		a.Warn("not all images of %s could be removed from %s: %v. They contain the pull secret: delete them", c.Metadata.Name, dir, err)
 	}
 }
 
@@ -163,11 +163,11 @@ func ListenAdvice(err error, flag, free string) model.Advice {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return model.Advice(free + "give another address with " + flag)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return model.Advice("give " + flag + " an address that this machine has, or only :PORT, which is all of them")
+		return model.Advice("give " + flag + " an address of this machine, or only :PORT for all its addresses")
 	case errors.Is(err, fs.ErrPermission):
-		return model.Advice("give " + flag + " a port from 1024 on: those below are the system's")
+		return model.Advice("give " + flag + " a port from 1024 on: lower ports need the permission of the system")
 	case Is[*net.DNSError](err):
-		return model.Advice("give " + flag + " an IP address of this machine, or only :PORT, which is all of them")
+		return model.Advice("give " + flag + " an IP address of this machine, or only :PORT for all its addresses")
 	}
 	return model.Advice("give another address with " + flag)
 }

@@ -81,7 +81,7 @@ func (t ToCluster) find(ctx context.Context, service *install.Client, cluster *s
 	}
 	data, err := service.Credential(ctx, ref.ID, model.KubeconfigFile)
 	if err != nil {
-		return nil, "", fmt.Errorf("neither --cluster-kubeconfig nor %s is there, and the service has none: %w",
+		return nil, "", fmt.Errorf("there is no --cluster-kubeconfig and no %s, and the service has no kubeconfig: %w",
 			filepath.Join(t.Dir, ref.Name, "auth", model.KubeconfigFile), err)
 	}
 	return data, "of the service", selfContained("of the service", data)

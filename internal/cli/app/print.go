@@ -51,7 +51,7 @@ func Printed(err error) error {
 		return err
 	}
 	return &model.Fault{Code: model.CodeUsage, Err: template, Permanent: true,
-		Next: "look with -o json at what there is, and name that in the template"}
+		Next: "look at the fields with -o json, and use one of them in the template"}
 }
 
 // Say writes a line for a person to standard error, unless --quiet.
@@ -202,7 +202,8 @@ func (a *App) FormatTime(at *time.Time) string {
 func (a *App) HostTable(items []output.Host, several bool, clusters map[string]string) printer.Table {
 	everywhere, wide := a.Globals.AllNamespaces, a.Globals.Format.Is("wide")
 	table := printer.Table{Empty: "no hosts", Columns: []printer.Column{
-		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE", Cut: true, Wide: everywhere}, {Name: "%", Right: true, Wide: everywhere},
+		{Name: "NAME"}, {Name: "ROLE"}, {Name: "STATE"}, {Name: "STAGE", Cut: true, Wide: everywhere}, {Name: "%",
+			Right: true, Wide: everywhere},
 		{Name: "SINCE", Wide: true}, {Name: "CLUSTER", Wide: !several, Cut: true}, {Name: "INFRAENV", Wide: !everywhere, Cut: true},
 		{Name: "ADDRESSES", Wide: true}, {Name: "MACS", Wide: true}, {Name: "SERIAL", Wide: true}, {Name: "BMC", Wide: true},
 		{Name: "ID", Wide: true}, {Name: "INFO", Wide: true},

@@ -174,7 +174,7 @@ func RemovalText(desired *model.Desired, plan model.Plan) string {
 	var text strings.Builder
 	for _, r := range plan.Removals {
 		if len(r.Left) == 0 {
-			escape.Fprintf(&text, "%s is gone from %s already.\n", r.Node, desired.FullName())
+			escape.Fprintf(&text, "%s is already removed from %s.\n", r.Node, desired.FullName())
 			continue
 		}
 		escape.Fprintf(&text, "DESTRUCTIVE: %s leaves %s:\n", r.Node, desired.FullName())

@@ -58,7 +58,7 @@ func resolveLinks(path string) (string, error) {
 		}
 		path = next
 	}
-	return "", errors.New("too many links lead to one another")
+	return "", errors.New("there are too many symbolic links")
 }
 
 // writeInto opens by the given name: what is behind /dev/stdout need not have its own.
@@ -132,15 +132,15 @@ func WriteAdvice(err error) model.Advice {
 	case errors.Is(err, ErrIsFolder), errors.Is(err, syscall.EISDIR):
 		return "name a file in that folder"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG):
-		return "make room, or name another place"
+		return "free some space, or give another path"
 	case errors.Is(err, fs.ErrNotExist):
-		return "make the folder that it is to lie in, or name another"
+		return "create its folder, or give another path"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return "name a place that can be written to"
+		return "give a path that can be written to"
 	case errors.Is(err, syscall.EPIPE):
 		return ""
 	}
-	return "name a place that exists and can be written to"
+	return "give a path that exists and can be written to"
 }
 
 // NotWritten is the fault that a file of the user's cannot be written.

@@ -64,17 +64,17 @@ func (t *Target) Read(command *cobra.Command, given []string, kinds ...string) e
 	}
 	switch {
 	case len(given) > 1:
-		return Usagef("%s takes one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
+		return Usagef("%s needs one name, not %d: %s", VerbOf(command), len(given), quotedAll(given))
 	case t.Cluster != "" && t.Kind != "host":
-		return Usagef("--cluster says where a host is looked for: %s host NAME --cluster %s", command.CommandPath(), listtext.Quoted(t.Cluster))
+		return Usagef("--cluster names the cluster of a host: %s host NAME --cluster %s", command.CommandPath(), listtext.Quoted(t.Cluster))
 	case t.Kind == "machine" && t.File != "":
-		return Usagef("%s machine takes a name, and no file: no cluster.yaml has Machines", VerbOf(command))
+		return Usagef("%s machine needs a name, not a file: a cluster.yaml has no Machines", VerbOf(command))
 	case t.Cluster != "" && t.File != "":
-		return Usagef("%s takes --cluster or -f FILE, not both", VerbOf(command))
+		return Usagef("%s accepts --cluster or -f FILE, not both", VerbOf(command))
 	case len(given) == 0 && (t.Kind == "host" || t.Kind == "machine"):
 		return Usagef("%s needs the NAME or ID of a %s", VerbOf(command), t.Kind)
 	case len(given) == 1 && t.File != "" && t.Kind != "host":
-		return Usagef("%s takes a name or -f FILE, not both", VerbOf(command))
+		return Usagef("%s accepts a name or -f FILE, not both", VerbOf(command))
 	case len(given) == 1 && looksLikeFile(given[0]):
 		return Usagef("%q is a file, not a name%s", given[0], didYouMean(command.CommandPath()+" -f "+listtext.Quoted(given[0])))
 	case len(given) == 0 && t.File == "":
@@ -203,8 +203,8 @@ func Machines(ctx context.Context, service *install.Client) ([]machinecause.Mach
 	reader, is := service.Backend.(machineReader)
 	if !is {
 		return nil, &model.Fault{
-			Code: model.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service knows no Machines of Cluster API"),
-			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST hosts have the names of their " +
+			Code: model.CodeUsage, Op: "list Machines", Permanent: true, Err: errors.New("a REST service has no Machines of Cluster API"),
+			Next: "give --backend hub, and the --kubeconfig of the management cluster; over REST, the hosts have the names of their " +
 				"Machines: {why host NAME}",
 		}
 	}
@@ -246,7 +246,7 @@ func (a *App) FindMachine(ctx context.Context, service *install.Client, t Target
 	case len(others) == 0:
 		fault.Err = errors.New("there are no Machines at all")
 	default:
-		fault.Err = fmt.Errorf("there is none of that name; there are %s", listtext.ListText(others))
+		fault.Err = fmt.Errorf("there is no Machine with that name; there are %s", listtext.ListText(others))
 	}
 	return machinecause.Machine{}, fault
 }

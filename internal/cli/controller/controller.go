@@ -199,7 +199,7 @@ func (o *options) check() error {
 	case o.WebhookPort < 0 || o.WebhookPort > 65535:
 		return app.Usagef("--webhook-port %d is no port", o.WebhookPort)
 	case o.WebhookCertDir != "" && o.WebhookSelf:
-		return app.Usagef("--webhook-cert-dir and --webhook-self-managed exclude each other")
+		return app.Usagef("--webhook-cert-dir and --webhook-self-managed cannot be used together")
 	case o.WebhookPort > 0 && o.WebhookCertDir == "" && !o.WebhookSelf:
 		return app.Usagef("webhooks need a certificate: give --webhook-cert-dir DIR, --webhook-self-managed or, where another process serves " +
 			"them, --webhook-port 0")
@@ -224,13 +224,13 @@ func (o *options) reach(of *capi.Options) error {
 	}
 	if o.Backend == app.BackendHub {
 		if o.Globals.ServiceURL != "" {
-			return app.Usagef("--service-url goes with --backend %s", app.BackendREST)
+			return app.Usagef("--service-url needs --backend %s", app.BackendREST)
 		}
 		return nil // the HTTP client that trusts the system is right
 	}
 	if o.Globals.ServiceURL == "" {
 		return &model.Fault{
-			Code: model.CodeUsage, Permanent: true, Err: errors.New("no service is named"),
+			Code: model.CodeUsage, Permanent: true, Err: errors.New("no service is given"),
 			Next: "give --service-url URL, or --backend hub for a management cluster with the infrastructure operator",
 		}
 	}
@@ -256,7 +256,7 @@ func (o *options) pools(of *capi.Options) error {
 		of.Pools[namespace] = append(of.Pools[namespace], id)
 	}
 	if len(o.Pools) > 0 && o.Backend != app.BackendREST {
-		return app.Usagef("--pool goes with --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say "+
+		return app.Usagef("--pool needs --backend %s: on a hub, infraEnvRefs of AgentClusters and --agent-namespace say "+
 			"where hosts come from", app.BackendREST)
 	}
 	return nil

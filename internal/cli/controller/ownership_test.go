@@ -18,7 +18,7 @@ func TestPools(t *testing.T) {
 		`--pool "rack" is not NAMESPACE=INFRAENV`:        {"rest", []string{"rack"}},
 		`--pool "a=rack" is not NAMESPACE=INFRAENV`:      {"rest", []string{"a=" + id, "a=rack"}},
 		`--pool "=` + id + `" is not NAMESPACE=INFRAENV`: {"rest", []string{"=" + id}},
-		`--pool goes with --backend rest`:                {"hub", []string{"a=" + id}},
+		`--pool needs --backend rest`:                    {"hub", []string{"a=" + id}},
 	} {
 		o := &options{shared: shared{Backend: test.backend}, Pools: test.pools}
 		if err := o.pools(&capi.Options{}); err == nil || !strings.Contains(err.Error(), says) {

@@ -72,14 +72,14 @@ func (o *runOptions) bootMachines(ctx context.Context, service *install.Client, 
 				h.report(e)
 			}
 		},
-		Stopped: func(err error) { o.Warn("the machines' images are not served any more: %v", err) },
+		Stopped: func(err error) { o.Warn("the server of the machines' images has stopped: %v", err) },
 	}
 	if !o.Detach {
 		if config.Listener, err = net.Listen("tcp", o.boot.MediaListen); err != nil {
 			return nil, &model.Fault{
 				Code: model.CodeFailure, Op: "serve images at", On: o.boot.MediaListen, Err: err,
 				Next: app.ListenAdvice(err, "--media-listen",
-					"end what listens there (if it is oaictl iso serve: this command serves the images itself), or "),
+					"stop the program that listens there (if it is oaictl iso serve, you do not need it: this command serves the images itself), or "),
 			}
 		}
 		if config.Cache, h.forget, err = o.imageDir(); err != nil {
@@ -123,9 +123,9 @@ func adviseRoute(err error) error {
 	case unclear.Proxied:
 		return app.Usagef("--media-url is needed with --bmc-proxy: %w", unclear)
 	case len(unclear.Ways) == 0:
-		return app.Usagef("%w: say with --media-url where BMCs reach this machine", unclear)
+		return app.Usagef("%w: give the address at which BMCs reach this machine with --media-url", unclear)
 	}
-	return app.Usagef("%w: say which with --media-url", unclear)
+	return app.Usagef("%w: give the correct address with --media-url", unclear)
 }
 
 type bootOptions struct {
@@ -168,8 +168,8 @@ func (o *bootOptions) check(detach bool) error {
 		}
 	}
 	if detach && o.given("media-listen") {
-		return app.Usagef("--detach and --media-listen exclude each other: nothing is served once this command has left; use oaictl iso serve, " +
-			"and --media-url")
+		return app.Usagef("--detach and --media-listen cannot be used together: the images are not served after the end of this command; use " +
+			"oaictl iso serve, and --media-url")
 	}
 	return nil
 }
@@ -180,15 +180,15 @@ func (o *bootOptions) checkHosts(file string, hosts []*spec.Host, detach bool) e
 	if len(hosts) == 0 {
 		for _, flag := range []string{"base", "media-listen", "media-url", "bmc-proxy", "reboot-running"} {
 			if o.given(flag) {
-				return app.Usagef("--%s: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish", flag,
+				return app.Usagef("--%s: no host of %s boots through a BMC: this needs bmc.address, bmc.credentials and boot.method redfish", flag,
 					file)
 			}
 		}
 		return nil
 	}
 	if detach && o.MediaURL == "" {
-		return app.Usagef("--detach needs --media-url where machines boot through their BMCs: they read their images after this command has " +
-			"left, from oaictl iso serve")
+		return app.Usagef("--detach needs --media-url if machines boot through their BMCs: after the end of this command, they read " +
+			"their images from oaictl iso serve")
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (o *runOptions) checkBase(ctx context.Context, cluster *spec.Cluster) error
 // adviseBase says what to do about a base that machines cannot boot.
 func (o *runOptions) adviseBase(problem *boot.BaseError) model.Advice {
 	if problem.Unreached {
-		return model.Advicef("see to it that %s can be fetched from here, or give another --base", fetch.Redact(o.boot.Base))
+		return model.Advicef("make sure that %s can be downloaded from here, or give another --base", fetch.Redact(o.boot.Base))
 	}
 	return app.ImageAdvice(problem)
 }
@@ -223,7 +223,7 @@ func (o *runOptions) warnReading(result install.Result, desired *model.Desired, 
 	if len(names) == 1 {
 		which = "This machine still reads"
 	}
-	o.Warn("%s from this command, which ends: %s. Serve them on, with:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
+	o.Warn("%s from this command, which ends: %s. To continue to serve them:\n  %s", which, strings.Join(names, ", "), o.serveLine(machines))
 }
 
 // serveLine is the command that serves the images at the addresses that BMCs were given.
@@ -274,6 +274,6 @@ func (o *runOptions) nextDetached(result install.Result, desired *model.Desired,
 		return o.CommandLine()
 	}
 	return o.serveLine(machines) +
-		"\n  It serves the machines' images until they have rebooted from their disks. While it runs, give this command again:\n  " +
+		"\n  It serves the machines' images until they have rebooted from their disks. While it runs, run this command again:\n  " +
 		o.CommandLine()
 }

@@ -41,8 +41,8 @@ func TestMediaURL(t *testing.T) {
 		"one way":                {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "http://192.0.2.1:8880"},
 		"one way that is IPv6":   {bootOptions{}, "0.0.0.0:8880", []string{"2001:db8::1", "2001:db8::1"}, "http://[2001:db8::1]:8880"},
 		"one BMC not to be seen": {bootOptions{}, "[::]:8880", []string{"", "192.0.2.1"}, "http://192.0.2.1:8880"},
-		"two ways":               {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "198.51.100.1"}, "a is reached from 192.0.2.1; b is reached from 198.51.100.1: say which with --media-url"},
-		"no way":                 {bootOptions{}, "[::]:8880", []string{"", ""}, "no way leads to any BMC from here (network is unreachable)"},
+		"two ways":               {bootOptions{}, "[::]:8880", []string{"192.0.2.1", "198.51.100.1"}, "a is reached from 192.0.2.1; b is reached from 198.51.100.1: give the correct address with --media-url"},
+		"no way":                 {bootOptions{}, "[::]:8880", []string{"", ""}, "there is no route to any BMC from here (network is unreachable)"},
 		"behind a proxy":         {bootOptions{BMCProxy: "http://proxy:3128"}, "[::]:8880", []string{"192.0.2.1", "192.0.2.1"}, "--media-url is needed with --bmc-proxy"},
 	} {
 		got, err := c.options.mediaURL(t.Context(), netip.MustParseAddrPort(c.listen), hosts, routes(c.routes...))
@@ -65,10 +65,10 @@ func TestBootFlags(t *testing.T) {
 		want   string // "" for nothing
 	}{
 		"":                                {false, host, ""},
-		"--base x.iso":                    {false, nil, "--base: no host of f.yaml is booted through a BMC"},
+		"--base x.iso":                    {false, nil, "--base: no host of f.yaml boots through a BMC"},
 		"--reboot-running":                {false, nil, "--reboot-running: no host"},
 		"--media-url http://a:1":          {true, host, ""},
-		"--media-listen :1":               {true, host, "--detach and --media-listen exclude each other"},
+		"--media-listen :1":               {true, host, "--detach and --media-listen cannot be used together"},
 		"--media-listen 127.0.0.1:8880":   {false, host, ""},
 		"--bmc-proxy proxy":               {false, host, "--bmc-proxy is not"},
 		"--bmc-proxy http://u:secret@p:1": {false, host, ""},

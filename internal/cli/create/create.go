@@ -50,7 +50,7 @@ func (o *createOptions) check() error {
 		return err
 	}
 	if o.Simulate && o.Detach {
-		return app.Usagef("--simulate and --detach exclude each other: the simulated service ends with this command")
+		return app.Usagef("--simulate and --detach cannot be used together: the simulated service ends with this command")
 	}
 	return o.simulation.check(&o.runOptions)
 }
@@ -121,7 +121,8 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Say("Nodes that are part of %s are left alone; only the machines that it lacks are installed.", cluster.Metadata.Name)
+	o.Say("oaictl does not change the nodes that are part of %s. It only installs the machines that the cluster does not have.",
+		cluster.Metadata.Name)
 	return o.add(ctx, cluster)
 }
 
@@ -129,9 +130,9 @@ func (o *addNodeOptions) run(ctx context.Context) error {
 func (o *addNodeOptions) checkHosts(command string) error {
 	switch given := o.host.given(); {
 	case len(given) > 0 && o.File != "":
-		return app.Usagef("-f and %s exclude each other: the file says which hosts are added", strings.Join(given, ", "))
+		return app.Usagef("-f and %s cannot be used together: the file contains the hosts to add", strings.Join(given, ", "))
 	case len(given) > 0 && o.host.Cluster == "":
-		return app.Usagef("%s goes with --cluster NAME, or give -f FILE", strings.Join(given, ", "))
+		return app.Usagef("%s needs --cluster NAME; or give -f FILE", strings.Join(given, ", "))
 	case len(given) == 0 || o.File != "":
 		if err := o.check(command); err != nil {
 			return err
@@ -225,9 +226,9 @@ func (o *runOptions) checkRun() error {
 	}
 	switch {
 	case o.Detach && o.DryRun:
-		return app.Usagef("--detach and --dry-run exclude each other")
+		return app.Usagef("--detach and --dry-run cannot be used together")
 	case o.boot.given("output") && o.Globals.Progress == app.ProgressJSON:
-		return app.Usagef("-o and --progress json exclude each other: the last event carries the result")
+		return app.Usagef("-o and --progress json cannot be used together: the last event contains the result")
 	}
 	return o.boot.check(o.Detach)
 }

@@ -75,7 +75,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Simulate && cluster.Existing() != "" {
-		return app.Usagef("plan --simulate takes a file of kind Cluster: a simulated service has no cluster to which hosts could be added")
+		return app.Usagef("plan --simulate needs a file of kind Cluster: a simulated service has no cluster to which hosts can be added")
 	}
 	if cluster, err = o.known(ctx, cluster); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (o *runOptions) unserved(ctx context.Context, booted []*spec.Host) *model.W
 	}
 	return &model.Warning{
 		Key: "machines/media-url", Scope: model.ScopeCluster, Reason: "MediaURLUnknown",
-		Message: "create cluster would not begin: " + err.Error(), Next: "give --media-url",
+		Message: "create cluster would not start: " + err.Error(), Next: "give --media-url",
 	}
 }
 

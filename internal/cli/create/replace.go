@@ -42,7 +42,7 @@ func NewReplaceNode(a *app.App) *cobra.Command {
 		Short: "Put another machine in the place of a control plane node",
 		RunE: func(command *cobra.Command, given []string) error {
 			if len(given) != 1 {
-				return app.Usagef("replace-node takes one NODE, the old one; the new one is in the file, or is named by --name")
+				return app.Usagef("replace-node needs one NODE, the old one; the new host is in the file, or is named with --name")
 			}
 			o.old = given[0]
 			return o.run(command.Context())
@@ -81,7 +81,7 @@ func (o *replaceOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.Detach {
-		return app.Usagef("replace-node waits for each of its steps, and cannot be detached; you can stop it, and run it again to continue")
+		return app.Usagef("replace-node waits for each of its steps, so it cannot be detached; you can stop it, and run it again to continue")
 	}
 	o.removing.ToCluster = o.ToCluster
 	o.removing.ToCluster.Dir, o.removing.Timeout, o.removing.UserTimeout, o.removing.BMCProxy = o.Dir, o.Timeout, o.UserTimeout,
@@ -177,11 +177,11 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	}
 	switch {
 	case with != "" && !has(with):
-		return nil, app.Usagef("--with %q is no host of the file", with)
+		return nil, app.Usagef("--with %q is not a host of the file", with)
 	case with == "" && len(c.Spec.Hosts) == 1:
 		with = c.Spec.Hosts[0].Name
 	case with == "":
-		return nil, app.Usagef("the file has several hosts; --with NAME says which takes the place of %s", o.old)
+		return nil, app.Usagef("the file has several hosts; choose the host that replaces %s: --with NAME", o.old)
 	}
 	if c.Existing() == "" {
 		o.whole = c
@@ -192,8 +192,8 @@ func (o *replaceOptions) only(c *spec.Cluster) (*spec.Cluster, error) {
 	case "", spec.Auto:
 		host.Role, o.auto = spec.ControlPlane, true
 	default:
-		return nil, app.Usagef("%s is to be a %s; only a control plane host or an arbiter is put in the place of another one. A worker is "+
-			"removed with remove-node, and another one added with add-node", with, host.Role)
+		return nil, app.Usagef("%s has the role %s. replace-node only replaces control plane hosts and arbiters. For a worker, use "+
+			"remove-node, and add another worker with add-node", with, host.Role)
 	}
 	return join, nil
 }
@@ -204,7 +204,7 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	r := p.removed()
 	if !p.isGone() && !r.Votes {
 		return &model.Fault{
-			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is no node of the control plane"),
+			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Err: errors.New("it is not a node of the control plane"),
 			Next: model.Advicef("{remove-node %s --cluster %s}, and {add-node} for another machine", listtext.Quoted(r.Node),
 				listtext.Quoted(p.found.Ref.Name)),
 		}
@@ -220,9 +220,10 @@ func (o *replaceOptions) allowed(p *replacement) error {
 	if host := &p.join.Spec.Hosts[0]; !p.isGone() && !r.Dead && strings.EqualFold(host.Name, r.Node) {
 		return &model.Fault{
 			Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node,
-			Err: errors.New("its member of etcd is well, so that the new machine joins before it goes, and both cannot have one name"),
-			Next: "where it is the new machine already, nothing is left to do; else give the new host another name; or, if the machine is to go " +
-				"now, switch it off, and run the same command again once etcd has missed it",
+			Err: errors.New("its member of etcd is healthy, so the new machine joins before the old node is removed, and the two cannot " +
+				"have the same name"),
+			Next: "if it already is the new machine, there is nothing to do; otherwise give the new host another name; or, to remove the " +
+				"old machine first, switch it off, and run the same command again when etcd reports its member as not healthy",
 		}
 	}
 	return nil
@@ -241,7 +242,8 @@ func (o *replaceOptions) sameRole(p *replacement) error {
 	}
 	return &model.Fault{
 		Code: model.CodeInput, Permanent: true, Op: "replace", On: r.Node, Next: "give the new host the role of the old one",
-		Err: fmt.Errorf("%s is to be a %s host, and only the one can take the other's place: an arbiter an arbiter's", host.Name, host.Role),
+		Err: fmt.Errorf("%s has the role %s, which is not the role of the old node: only an arbiter can replace an arbiter",
+			host.Name, host.Role),
 	}
 }
 
@@ -261,7 +263,8 @@ func refusal(node string, all []model.Blocker) error {
 
 // text is all that will be done, in its order.
 func (o *replaceOptions) text(p *replacement) string {
-	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, and its member of "+
+	join := escape.Sprintf("%s joins %s:\n  + boots the discovery image, and is installed\n  … until its node takes work, "+
+		"and its member of "+
 		"etcd is well\n", p.with, p.leave.FullName())
 	leave := app.RemovalText(p.leave, o.Hinted(p.plan))
 	if p.removed().Dead || p.isGone() {
@@ -296,14 +299,14 @@ func (o *replaceOptions) backup(ctx context.Context, p *replacement) error {
 		command := model.Advicef("oc debug --as-root node/%s -- chroot /host /usr/local/bin/cluster-backup.sh /home/core/assets/backup",
 			p.removed().Beside)
 		fault := &model.Fault{
-			Code: model.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("there is to be a backup of etcd first"),
+			Code: model.CodeNeedsUser, Permanent: true, Op: "replace", On: node, Err: errors.New("a backup of etcd is needed first"),
 			Next: model.Advicef("%s; then run the same command again with --backup-taken", command),
 		}
 		if !o.CanAsk() {
 			return fault
 		}
-		o.Say("A backup of etcd comes first: %s", o.Hint(command))
-		if taken, err := o.Ask("has it been taken, and copied from the node?"); !taken || err != nil {
+		o.Say("Take a backup of etcd first: %s", o.Hint(command))
+		if taken, err := o.Ask("have you taken the backup, and copied it from the node?"); !taken || err != nil {
 			return errors.Join(err, fault)
 		}
 		by = "answer"

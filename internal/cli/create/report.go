@@ -33,13 +33,13 @@ func (o *runOptions) report(result install.Result, log string, desired *model.De
 	case result.Verdict == model.VerdictInstalled:
 		o.Say("%s", escape.Text(installedText(desired, result.Plan)))
 		if o.Globals.Simulated {
-			o.Say("It was simulated: no machine was touched, and nothing answers at these addresses.")
+			o.Say("This was a simulation: no machine was changed, and these addresses do not work.")
 		}
 		if !desired.Options.AddNodes {
 			o.sayWays(cluster, result.Observed, doc)
 		}
 		for _, missing := range result.Plan.Missing {
-			o.Say("%s has not come; it was not required.", missing)
+			o.Say("%s has not registered; it was not required.", missing)
 		}
 		if next := o.after(result.Plan.Next); next != "" {
 			o.Say("Next: %s", next)
@@ -92,7 +92,7 @@ func installedText(desired *model.Desired, plan model.Plan) string {
 	case len(plan.Ready) > 0:
 		return escape.Sprintf("Nodes of %s that joined and take work: %s.", name, strings.Join(plan.Ready, ", "))
 	case len(plan.Added) == 0:
-		return name + " has every host of " + desired.Source() + " since it was installed."
+		return name + " has every host of " + desired.Source() + " already; nothing was added."
 	}
 	return escape.Sprintf(`%s: installed and rebooted to join %s.
 The service cannot see whether a node has joined: its certificate requests may
@@ -167,7 +167,7 @@ func (o *runOptions) resumable(failed error) error {
 	case model.CodeInterrupted, model.CodeTerminated, model.CodeTimeout:
 		advised.Next = model.Advicef("%s", o.CommandLine())
 		if o.Globals.Simulated {
-			advised.Next += " (the simulated service ended with this command; it begins again)"
+			advised.Next += " (the simulated service ended with this command; the next run starts a new one)"
 		}
 		return &advised
 	}

@@ -30,7 +30,7 @@ func (o *createOptions) resultsApart(cluster *spec.Cluster) error {
 	before := filepath.Join(o.clusterDir(cluster), "auth")
 	if err := os.RemoveAll(before); err != nil {
 		return &model.Fault{
-			Code: model.CodeFailure, Permanent: true, Op: "remove the results of the simulation before in", On: before, Err: err,
+			Code: model.CodeFailure, Permanent: true, Op: "remove the results of the previous simulation in", On: before, Err: err,
 			Next: "remove them yourself, or give another folder with --dir",
 		}
 	}
@@ -56,18 +56,18 @@ func (s *simulation) declare(flags *pflag.FlagSet, what string) {
 func (s *simulation) check(o *runOptions) error {
 	switch {
 	case s.Simulate && o.boot.given("service-url"):
-		return app.Usagef("--simulate and --service-url exclude each other")
+		return app.Usagef("--simulate and --service-url cannot be used together")
 	case s.Simulate && o.Globals.Backend == app.BackendHub:
-		return app.Usagef("--simulate plays a REST service, and no hub: a hub needs an API server; play one on yours with `oaictl simulator " +
-			"hub --kubeconfig FILE -f FILE`, or give --backend rest")
+		return app.Usagef("--simulate simulates a REST service, not a hub: a hub needs an API server. To simulate a hub on your API " +
+			"server, use `oaictl simulator hub --kubeconfig FILE -f FILE`, or give --backend rest")
 	case s.Simulate && o.boot.given("bmc-proxy"):
-		return app.Usagef("--simulate and --bmc-proxy exclude each other: the BMCs are simulated too")
+		return app.Usagef("--simulate and --bmc-proxy cannot be used together: the BMCs are simulated too")
 	case s.Simulate && s.Speed <= 0:
-		return app.Usagef("--speed has to be above zero")
+		return app.Usagef("--speed must be greater than zero")
 	}
 	for _, flag := range []string{"speed", "seed", "scenario"} {
 		if !s.Simulate && o.boot.given(flag) {
-			return app.Usagef("--%s goes with --simulate", flag)
+			return app.Usagef("--%s needs --simulate", flag)
 		}
 	}
 	return nil
@@ -80,7 +80,8 @@ func (o *runOptions) simulate(ctx context.Context, s simulation, cluster *spec.C
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Say("Simulated: this command plays the service and the machines, %g times as fast as in life. Times are those of the simulation.",
+	o.Say("Simulation: this command simulates the service and the machines, %g times faster than real time. All times are times "+
+		"of the simulation.",
 		s.Speed)
 	o.clusterClock = clock.Scaled(s.Speed)
 	running, err := o.StartSimulator(ctx, simulator.Config{Clock: o.clusterClock, Seed: s.Seed, Scenario: trouble, Cluster: cluster,

@@ -59,7 +59,7 @@ func parseCondition(word string) (until install.Condition, text string, err erro
 	count, found := strings.CutPrefix(word, "hosts=")
 	n, err := strconv.Atoi(count)
 	if !found || err != nil || n < 1 {
-		return until, "", app.Usagef("--for %q is none of installed, ready, hosts=N", word)
+		return until, "", app.Usagef("--for %q is not one of installed, ready, hosts=N", word)
 	}
 	hosts := listtext.CountText(n, "host")
 	return install.Condition{Name: hosts, Met: func(o *model.Observed) bool { return connected(o.Hosts) >= n }, Regardless: true},

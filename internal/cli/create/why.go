@@ -127,7 +127,7 @@ func (o *whyOptions) knowsMore(seen *install.Found, doc output.Why) string {
 	if seen.Spec != nil || doc.Machine != nil {
 		return ""
 	}
-	return "\nWith the cluster's file (why -f), more is known: which hosts are still to come, their names, and their BMCs.\n"
+	return "\nWith the cluster's file (why -f), oaictl can show more: which hosts have not registered yet, their names, and their BMCs.\n"
 }
 
 func whyText(seen *install.Found, doc output.Why, plan model.Plan) string {

@@ -33,7 +33,7 @@ func (o *whyOptions) machineInstead(ctx context.Context, service *install.Client
 	case err != nil:
 		return noHost
 	}
-	o.Say("No host has the name %s; this is the Machine.", o.Name)
+	o.Say("No host has the name %s; this is the Machine with this name.", o.Name)
 	return o.explainMachine(ctx, service, m)
 }
 
@@ -105,7 +105,7 @@ func hostOfMachine(m *output.Machine) string {
 	case m == nil, m.HostID == "" && len(m.Causes) == 0: // a node, whose host may be another service's
 		return ""
 	case m.HostID == "":
-		return "No host has come for it.\n"
+		return "It has no host yet.\n"
 	}
 	return escape.Sprintf("Its host is %s, which is %s.\n", m.Host, m.State)
 }

@@ -104,7 +104,7 @@ func newIgnition(a *app.App) *cobra.Command {
 		RunE: func(command *cobra.Command, given []string) error {
 			switch {
 			case host != "" && discovery != "", (host != "" || discovery != "") && (len(given) > 0 || o.File != ""):
-				return app.Usagef("--host, --discovery and a cluster exclude each other")
+				return app.Usagef("--host, --discovery and a cluster cannot be used together")
 			case host != "":
 				return o.hostIgnition(command.Context(), host)
 			case discovery != "":
@@ -285,7 +285,7 @@ func newISO(a *app.App) *cobra.Command {
 		Short: "Download the discovery image that machines boot",
 		RunE: func(command *cobra.Command, given []string) error {
 			if o.InfraEnv != "" && (len(given) > 0 || o.File != "") {
-				return app.Usagef("--infra-env and a cluster exclude each other")
+				return app.Usagef("--infra-env and a cluster cannot be used together")
 			}
 			if o.InfraEnv == "" {
 				if err := o.Read(command, given, "cluster"); err != nil {

@@ -38,7 +38,7 @@ func newGetEvents(a *app.App) *cobra.Command {
 					return err
 				}
 			} else if len(given) > 0 || o.File+o.Cluster != "" {
-				return app.Usagef("--host, --infra-env and a cluster exclude each other")
+				return app.Usagef("--host, --infra-env and a cluster cannot be used together")
 			}
 			for _, severity := range o.Severities {
 				if err := app.OneOf("--severity", severity, "info", "warning", "error", "critical"); err != nil {

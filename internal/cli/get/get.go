@@ -110,7 +110,7 @@ func newGetHosts(a *app.App) *cobra.Command {
 		Short:   "List hosts: all, or those of a cluster or an InfraEnv",
 		RunE: app.After(o.Optional, func(ctx context.Context) error {
 			if o.InfraEnv != "" && o.one() {
-				return app.Usagef("--infra-env and a cluster exclude each other")
+				return app.Usagef("--infra-env and a cluster cannot be used together")
 			}
 			return show(ctx, o, listing[output.Host]{
 				read:  o.hosts,
@@ -205,7 +205,7 @@ func newGetInfraEnvs(a *app.App) *cobra.Command {
 				o.Name = given[0]
 			}
 			if o.Name != "" && o.Cluster != "" {
-				return app.Usagef("--cluster and a name exclude each other")
+				return app.Usagef("--cluster and a name cannot be used together")
 			}
 			return show(command.Context(), o, listing[output.InfraEnv]{
 				named: o.Name != "",

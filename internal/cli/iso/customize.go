@@ -117,9 +117,9 @@ func (o *customizeOptions) run(ctx context.Context, location string) error {
 func (o *customizeOptions) check(location string) error {
 	switch {
 	case o.Merge && o.Replace:
-		return app.Usagef("--merge and --replace exclude each other")
+		return app.Usagef("--merge and --replace cannot be used together")
 	case len(o.MACs) > 0 && o.NMState == "":
-		return app.Usagef("--mac goes with --nmstate")
+		return app.Usagef("--mac needs --nmstate")
 	}
 	if err := checkHostname(o.Hostname); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (o *customizeOptions) check(location string) error {
 		}
 	}
 	if stdin > 1 || location == app.StdoutName || slices.Contains(o.Keyfiles, app.StdoutName) {
-		return app.Usagef("standard input can be one Ignition config or the nmstate document; all else is a file")
+		return app.Usagef("only one Ignition config or the nmstate document can come from standard input; the others must be files")
 	}
 	return liveimage.CheckOutput(o.App, "-o", o.Out)
 }
@@ -219,7 +219,7 @@ func nextConfig(data []byte) string {
 	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] == '{' {
 		return ""
 	}
-	return "give a config in JSON; butane --strict makes one of Butane's YAML"
+	return "give a config in JSON; butane --strict converts Butane's YAML to JSON"
 }
 
 func (o *customizeOptions) networkFiles(ctx context.Context) ([]iso.Keyfile, error) {

@@ -41,7 +41,7 @@ func reader(o *liveimage.Options, use, short string, run func(ctx context.Contex
 func oneImage(name string) cobra.PositionalArgs {
 	return func(command *cobra.Command, given []string) error {
 		if len(given) != 1 {
-			return app.Usagef("%s needs one %s, a path or a URL, and has %d", app.VerbOf(command), name, len(given))
+			return app.Usagef("%s needs one %s, a path or a URL, but got %d", app.VerbOf(command), name, len(given))
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func oneImage(name string) cobra.PositionalArgs {
 
 func checkHostname(name string) error {
 	if name != "" && iso.CheckHostname(name) != nil {
-		return app.Usagef("--hostname %q is not a name of RFC 1123: letters, digits and dashes, with dots in between", name)
+		return app.Usagef("--hostname %q is not a valid hostname (RFC 1123): use letters, digits and dashes, with dots in between", name)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func knownMACs(document string, state *nmstate.State, macs map[string]string) er
 	physical := state.Physical()
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
 		if _, there := physical[name]; !there {
-			return app.Usagef("--mac %s: %s has no physical interface of that name%s", name, document,
+			return app.Usagef("--mac %s: %s has no physical interface with that name%s", name, document,
 				before("; it lacks ", lackedMACs(state, macs)))
 		}
 	}

@@ -193,7 +193,8 @@ func liveText(l iso.LiveReport) string {
 	case l.Match:
 		return "initrd and root filesystem are of the same build"
 	default:
-		return fmt.Sprintf("initrd (%s) and root filesystem (%s) are of different builds: it does not boot", orUnknown(l.InitrdID), l.RootfsID)
+		return fmt.Sprintf("initrd (%s) and root filesystem (%s) are of different builds: the image does not boot",
+			orUnknown(l.InitrdID), l.RootfsID)
 	}
 }
 
@@ -248,7 +249,7 @@ func printVerified(o *liveimage.Options, found verified) error {
 		return err
 	}
 	return &model.Fault{Code: model.CodeFailure, Op: "verify", On: found.Image, Permanent: true,
-		Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "get or make the image again"}
+		Err: errors.New(plural(len(found.Damage), "damaged place", "damaged places")), Next: "download or make the image again"}
 }
 
 func (v verified) text() string {

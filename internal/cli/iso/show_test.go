@@ -33,7 +33,7 @@ func TestHostileImage(t *testing.T) {
 
 // TestVerifiedSaysRebuilt reports that another tool rebuilt an image, which is no damage.
 func TestVerifiedSaysRebuilt(t *testing.T) {
-	const rebuilt = "another tool rebuilt the image: its files are not where they were built\n"
+	const rebuilt = "another tool rebuilt the image: its files are not at their original places\n"
 	damage := []iso.Damage{{Place: "a", Problem: "b"}, {Problem: "c"}}
 	for want, v := range map[string]verified{
 		"x.iso is sound\n":           {Image: "x.iso", Sound: true},

@@ -45,10 +45,10 @@ func (o *options) declare(flags *pflag.FlagSet) {
 // read takes the cluster, which may be left out, and refuses what the backend has not.
 func (o *options) read(command *cobra.Command, given []string) error {
 	if o.Into == app.StdoutName {
-		return app.Usagef("--into takes a file; download kubeconfig NAME --to - prints what a cluster has")
+		return app.Usagef("--into needs a file; to print the kubeconfig of a cluster: download kubeconfig NAME --to -")
 	}
 	if slices.Contains(o.Globals.Given, "kubeconfig") && o.Globals.Backend == app.BackendREST {
-		return app.Usagef("--kubeconfig is the file by which a hub is reached; --into is the one to merge into")
+		return app.Usagef("--kubeconfig is the file with the access to a hub; --into is the file to merge into")
 	}
 	if err := o.Globals.CheckFlags(o.Globals.Backend); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err
 	if len(paths) == 0 {
 		return nil, 0, &model.Fault{
 			Code: model.CodeUsage, Op: "find the kubeconfig to merge into", Permanent: true,
-			Err: errors.New("neither KUBECONFIG nor HOME says where it is"), Next: "give --into FILE",
+			Err: errors.New("neither KUBECONFIG nor HOME is set"), Next: "give --into FILE",
 		}
 	}
 	preferred = len(paths) - 1 // kubectl makes the last one
@@ -77,7 +77,7 @@ func (o *options) contextFiles() (files []*kubeconfig.Config, preferred int, err
 	for _, path := range paths {
 		file, err := kubeconfig.Read(path)
 		if err != nil {
-			return nil, 0, app.Unreadable("read kubeconfig", path, err, "mend it, or give another file with --into")
+			return nil, 0, app.Unreadable("read kubeconfig", path, err, "repair it, or give another file with --into")
 		}
 		files = append(files, file)
 	}
@@ -94,14 +94,14 @@ func notWritten(ctx context.Context, path string, err error) error {
 	case is:
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "change kubeconfig", On: path, Err: err,
-			Next: model.Advicef("try again; if nothing else is at it: rm %s", listtext.Quoted(locked.Lock)),
+			Next: model.Advicef("try again; if no other program uses the file: rm %s", listtext.Quoted(locked.Lock)),
 		}
 	case app.Is[*fs.PathError](err), app.Is[*os.LinkError](err):
 		return app.NotWritten(path, err)
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "change kubeconfig", On: path, Permanent: true, Err: err,
-		Next: "mend it, or give another file with --into: KUBECONFIG may list both",
+		Next: "repair it, or give another file with --into: KUBECONFIG may list both",
 	}
 }
 

@@ -131,7 +131,7 @@ func (o *mergeOptions) wish(found access) (kubeconfig.Wish, error) {
 	case found.name == "":
 		return wish, &model.Fault{
 			Code: model.CodeUsage, Op: "merge", On: found.path, Permanent: true,
-			Err:  fmt.Errorf("nothing says what the cluster at %s is called", found.Server()),
+			Err:  fmt.Errorf("the name of the cluster at %s is not known", found.Server()),
 			Next: "give --name NAME",
 		}
 	case found.domain == "":
@@ -161,7 +161,7 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 	again := o.CommandLine()
 	next := "give another --name"
 	if o.As == "" {
-		next = again + " --name " + listtext.Quoted(taken.Name+"-new") + " leaves that as it is"
+		next = again + " --name " + listtext.Quoted(taken.Name+"-new") + " keeps the existing entry"
 	}
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "merge into", On: taken.Path, Permanent: true,
@@ -173,19 +173,19 @@ func (o *mergeOptions) refused(ctx context.Context, path string, err error) erro
 // tell prints, beside the result, what the user should know.
 func (o *mergeOptions) tell(found access, merged kubeconfig.Merged, path, before, now string) {
 	if len(merged.Others) > 0 {
-		o.Warn("what was replaced is also used by %s", listtext.ListText(merged.Others))
+		o.Warn("the replaced entry is also used by %s", listtext.ListText(merged.Others))
 	}
 	if o.As == "" && merged.Name != found.name {
-		o.Say("The name %s is used for another entry there.", found.name)
+		o.Say("Another entry already has the name %s.", found.name)
 	}
 	if before != "" && before != now {
 		o.Say("The current context was %s.", before)
 		if o.Globals.Backend == app.BackendHub && o.Globals.Context == "" && o.Into == "" && o.Globals.Kubeconfig == "" {
-			o.Say("The hub is reached with --context %s from now on.", listtext.Quoted(before))
+			o.Say("To reach the hub from now on, give --context %s.", listtext.Quoted(before))
 		}
 	}
 	if !merged.Newer.IsZero() {
-		o.Say("The client certificate that is there ends later, on %s, and stays; --overwrite would replace it.", date(merged.Newer))
+		o.Say("The existing client certificate expires later, on %s, and is kept; --overwrite would replace it.", date(merged.Newer))
 	} else if ends, has := found.Ends(); has && ends.Before(o.Clock.Now().Add(nearEnd)) {
 		o.Warn("its client certificate %s", ending(o.Clock.Now(), ends))
 		if next := o.refreshing(found); next != "" {

@@ -57,7 +57,7 @@ func (o *refreshOptions) refresh(ctx context.Context) error {
 	if !has {
 		return &model.Fault{
 			Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true,
-			Err:  errors.New("it has no client certificate, so nothing says when it ends"),
+			Err:  errors.New("it has no client certificate, so oaictl cannot tell when it expires"),
 			Next: model.Command("download kubeconfig", listtext.Quoted(held.name)),
 		}
 	}
@@ -88,7 +88,7 @@ func (o *refreshOptions) held(ctx context.Context, meant install.Target) (access
 		out, err := parsed(o.ClusterKubeconfig, text, meant)
 		if errors.Is(err, errAnothers) {
 			return access{}, app.NotFound("refresh", o.ClusterKubeconfig, err.Error(),
-				"leave the name out, or give --cluster-kubeconfig that of the cluster")
+				"omit the name, or give --cluster-kubeconfig the kubeconfig of the cluster")
 		}
 		if err != nil {
 			return access{}, app.Unreadable("read kubeconfig", o.ClusterKubeconfig, err, "give --cluster-kubeconfig the kubeconfig of the cluster")
@@ -158,7 +158,7 @@ func sameByID(ctx context.Context, held access, has offered) error {
 	other := func(why string) error {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "refresh", On: held.path, Permanent: true,
-			Err:  fmt.Errorf("it is not that of the cluster %s (%s) that the service has: %s", has.fullName(), has.ID, why),
+			Err:  fmt.Errorf("it is not the kubeconfig of the cluster %s (%s) in the service: %s", has.fullName(), has.ID, why),
 			Next: model.Command("download kubeconfig", listtext.Quoted(has.name)),
 		}
 	}
@@ -168,14 +168,14 @@ func sameByID(ctx context.Context, held access, has offered) error {
 	}
 	is, err := ask(ctx, held.path, text)
 	if err != nil {
-		return other("its address and its certificates are others, and the cluster gives no answer")
+		return other("its address and its certificates are different, and the cluster does not answer")
 	}
 	found, err := has.service.Inspect(ctx, install.Target{Name: has.cluster.ID})
 	if err != nil {
 		return err
 	}
 	if is, means := found.Observed.Cluster.Identity(is.ID, is.API, has.fullName()); !strings.EqualFold(is, means) {
-		return other("the cluster calls itself " + is + ", and not " + means)
+		return other("it reaches the cluster " + is + ", not " + means)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (o *refreshOptions) keep(ctx context.Context, held access, has offered) err
 		has.text)
 	for _, aside := range []string{claimed, saved} {
 		if aside != "" {
-			o.Say("What was there is kept in %s.", aside)
+			o.Say("The previous file is kept as %s.", aside)
 		}
 	}
 	return err
@@ -205,14 +205,16 @@ const nodeKubeconfig = "/etc/kubernetes/static-pod-resources/kube-apiserver-cert
 // asOld is the honest end where the service keeps what the installation made.
 func (o *refreshOptions) asOld(held access, before, after time.Time) error {
 	now := o.Clock.Now()
-	why := fmt.Errorf("its client certificate %s, and that of the service's copy %s; a service keeps what the installation made",
+	why := fmt.Errorf("its client certificate %s, and the client certificate of the service's copy %s; a service only has the "+
+		"kubeconfig that the installation made",
 		ending(now, before), ending(now, after))
 	if after.Equal(before) {
-		why = fmt.Errorf("its client certificate %s, and the service has the same; it keeps what the installation made", ending(now, before))
+		why = fmt.Errorf("its client certificate %s, and the service has the same; a service only has the kubeconfig that the "+
+			"installation made", ending(now, before))
 	}
 	who := "as an administrator with valid credentials"
 	if before.After(now) {
-		who = "while it still holds, or as another administrator"
+		who = "while it is still valid, or as another administrator"
 	}
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "refresh", On: held.path, Permanent: true, Err: why,
@@ -254,7 +256,7 @@ func (o *refreshOptions) printed(held access, before, after time.Time, contexts 
 	}
 	now := o.Clock.Now()
 	if after.Before(now.Add(nearEnd)) {
-		o.Warn("also the new client certificate %s", ending(now, after))
+		o.Warn("the new client certificate, too, %s", ending(now, after))
 	}
 	return o.Print(printer.Result{Data: out, Names: []string{held.path}, Text: func() string {
 		is := " is refreshed"
@@ -279,7 +281,7 @@ func ending(now, at time.Time) string {
 	days := int(at.Sub(now).Abs().Hours() / 24)
 	switch {
 	case at.IsZero():
-		return "has no end that can be read"
+		return "has no readable end date"
 	case at.Before(now):
 		return fmt.Sprintf("ended on %s, %s ago", date(at), listtext.CountText(days, "day"))
 	}

@@ -63,7 +63,7 @@ func parsed(path string, text []byte, meant install.Target) (access, error) {
 }
 
 // errAnothers is that a kubeconfig is not that of the cluster that is meant.
-var errAnothers = errors.New("it is that of another cluster")
+var errAnothers = errors.New("it is the kubeconfig of another cluster")
 
 // nameOf is the name and the domain of the cluster that is meant, as far as they are known.
 func nameOf(meant install.Target) (name, domain string) {
@@ -97,7 +97,7 @@ func (o *mergeOptions) given(ctx context.Context, meant install.Target) (access,
 	next := model.Advice("give --from the kubeconfig of an installed cluster")
 	code := model.CodeInput
 	if errors.Is(err, errAnothers) {
-		next, code = "leave CLUSTER out, or give --from that of the cluster", model.CodeNotFound
+		next, code = "omit CLUSTER, or give --from the kubeconfig of the cluster", model.CodeNotFound
 	}
 	return access{}, &model.Fault{Code: code, Op: "take kubeconfig", On: path, Permanent: true, Err: err, Next: next}
 }
@@ -112,7 +112,8 @@ func (o *mergeOptions) leadsTo(ctx context.Context, found access, text []byte, m
 	is, err := ask(ctx, found.path, text)
 	switch {
 	case err != nil:
-		o.Warn("nothing says whether %s is that of %s: its address does not, and the cluster gives no answer", found.path, wanted)
+		o.Warn("oaictl cannot tell whether %s is the kubeconfig of %s: the address does not show it, and the cluster does not answer",
+			found.path, wanted)
 	case wanted != is.Name && wanted != is.Name+"."+is.BaseDomain, domain != "" && domain != is.BaseDomain:
 		return fmt.Errorf("%w, %s.%s", errAnothers, is.Name, is.BaseDomain)
 	}
@@ -169,7 +170,7 @@ func (o *options) notKept(path, folder string, err error) error {
 	if errors.Is(err, errAnothers) {
 		return &model.Fault{
 			Code: model.CodeNotFound, Op: "take kubeconfig", On: path, Permanent: true, Err: err,
-			Next: "give the folder that has the cluster's results with --dir, or " +
+			Next: "give the folder with the cluster's results with --dir, or " +
 				model.Command("kubeconfig merge --from", listtext.Quoted(path)) +
 				" for that one",
 		}
@@ -215,7 +216,7 @@ func (o *options) fetch(ctx context.Context, meant install.Target) (offered, err
 	out, err := made(model.KubeconfigFile, text, install.Target{})
 	if err != nil {
 		return offered{}, &model.Fault{
-			Code: model.CodeFailure, Op: "take what the service has as the kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
+			Code: model.CodeFailure, Op: "use the service's kubeconfig of", On: found.FullName(), Permanent: true, Err: err,
 			Next: model.Command("describe", listtext.Quoted(found.Ref.Name)),
 		}
 	}
@@ -234,9 +235,9 @@ func (o *options) nowhere(meant install.Target) error {
 	name, _ := nameOf(meant)
 	return &model.Fault{
 		Code: model.CodeNotFound, Op: "find the kubeconfig of", On: cmp.Or(name, "a cluster"), Permanent: true,
-		Err: fmt.Errorf("there is no %s, and no service is named that could have it",
+		Err: fmt.Errorf("there is no %s, and no service is given to get it from",
 			filepath.Join(o.Dir, cmp.Or(name, "CLUSTER"), "auth", model.KubeconfigFile)),
-		Next: "give --dir, or --service-url, or --backend hub; {help environment} says how to name a service for good",
+		Next: "give --dir, or --service-url, or --backend hub; {help environment} explains how to set a service permanently",
 	}
 }
 
@@ -253,5 +254,5 @@ func onlyCluster(ctx context.Context, service *install.Client) (install.Target, 
 	if len(clusters) > 1 {
 		why = "the service has several: " + listtext.ListText(output.Each(clusters, func(c model.Cluster) string { return c.Name }))
 	}
-	return install.Target{}, app.NotFound("find the cluster", "", why, "name one; {get clusters} lists them")
+	return install.Target{}, app.NotFound("find the cluster", "", why, "give the name of one; {get clusters} lists them")
 }

@@ -126,7 +126,7 @@ func SourceFault(location string, err error) error {
 	case app.IsURL(location):
 		fault.Next = "name another image, or see that the server has a sound one"
 	default:
-		fault.Next = model.Command("iso verify", listtext.Quoted(location)) + " lists what is damaged; get or make the image again"
+		fault.Next = model.Command("iso verify", listtext.Quoted(location)) + " lists what is damaged; download or make the image again"
 	}
 	return coded
 }

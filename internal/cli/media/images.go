@@ -55,7 +55,7 @@ func (o *createImagesOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.URL != "" && !o.Netboot {
-		return app.Usagef("--url goes with --netboot")
+		return app.Usagef("--url needs --netboot")
 	}
 	where, err := liveimage.FolderURL(o.URL)
 	if err != nil {
@@ -182,7 +182,7 @@ func (o *hostMediaOptions) check(name string) error {
 	case o.File == "":
 		return app.Usagef("%s needs -f FILE", name)
 	case o.SHA256 != "" && o.Base == "":
-		return app.Usagef("--sha256 goes with --base")
+		return app.Usagef("--sha256 needs --base")
 	case o.Base != "":
 		return app.CheckSource(o.Base, o.SHA256)
 	}
@@ -231,7 +231,7 @@ func (o *hostMediaOptions) notRegistered(err error) error {
 	advised := *fault
 	advised.Next = model.Command("create cluster -f", listtext.Quoted(o.File), "--detach")
 	if missing.Installed {
-		advised.Err = errors.New("the cluster is installed, and hosts are added to it with oaictl add-node")
+		advised.Err = errors.New("the cluster is installed; use oaictl add-node to add hosts")
 		advised.Next = model.Command("add-node -f", listtext.Quoted(o.File))
 	}
 	return &advised

@@ -130,7 +130,8 @@ func (o *isoServeOptions) derivedURL(ctx context.Context, listens net.Addr, clus
 		}
 	}
 	if len(ways) != 1 {
-		return "", app.Usagef("it is not clear at which address machines reach this one: say with --url, as in --url http://192.0.2.1:%d",
+		return "", app.Usagef("oaictl does not know the address at which machines reach this one: give it with --url, such as --url "+
+			"http://192.0.2.1:%d",
 			at.Port())
 	}
 	for way := range ways {
@@ -306,7 +307,7 @@ func (o *isoServeOptions) cutOff(cut *serve.CutOffError) string {
 	names := output.Each(cut.Readers, func(r serve.Reader) string {
 		return fmt.Sprintf("%s (%s of %s)", r.Host, bytesize.Text(r.Bytes), bytesize.Text(r.Size))
 	})
-	return fmt.Sprintf("cut off while they read: %s. The same command serves them on", strings.Join(names, ", "))
+	return fmt.Sprintf("interrupted while they read: %s. To continue, run the same command again", strings.Join(names, ", "))
 }
 
 const mediaExpire = 24 * time.Hour

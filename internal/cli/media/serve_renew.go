@@ -54,7 +54,7 @@ func (r *renewal) changed(ctx context.Context) map[string][]string {
 		if _, asked := now[cluster]; !asked {
 			listed, err := r.service.ListInfraEnvs(ctx, cluster)
 			if err != nil && ctx.Err() == nil && r.Globals.Verbose > 0 {
-				r.Say("the service does not say whether its Ignition has changed: %v", err)
+				r.Say("oaictl cannot find out whether the service's Ignition has changed: %v", err)
 			}
 			now[cluster] = listed
 		}
@@ -100,13 +100,13 @@ func (r *renewal) renew(ctx context.Context, env string, hosts []string) {
 			_, err := r.prepareHost(ctx, r.media, r.server, host)
 			config.failed = config.failed || err != nil
 			if err != nil && ctx.Err() == nil && !again {
-				r.Warn("%s keeps the image of before, since the new one cannot be made: %v", host.Name, err)
+				r.Warn("%s keeps the old image, because the new image cannot be made: %v", host.Name, err)
 			}
 		}
 	}
 	r.served[env] = config
 	if len(reading) > 0 && !again {
-		r.Warn("the service has other Ignition now; who has begun to read keeps the image of before: %s. Start this command again to serve "+
-			"them the new one", strings.Join(reading, ", "))
+		r.Warn("the service's Ignition has changed. Machines that already started to read the image get the old one: %s. To serve them "+
+			"the new image, start this command again", strings.Join(reading, ", "))
 	}
 }

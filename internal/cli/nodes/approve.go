@@ -47,7 +47,7 @@ func NewApprove(a *app.App) *cobra.Command {
 				return app.Usagef("approve needs the NAME of a node, or of its host")
 			}
 			if o.Cluster != "" && o.File != "" {
-				return app.Usagef("approve takes --cluster or -f FILE, not both")
+				return app.Usagef("approve accepts --cluster or -f FILE, not both")
 			}
 			o.nodes = given
 			return o.run(command.Context())
@@ -241,7 +241,7 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 		i := slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == name })
 		switch {
 		case i < 0:
-			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request of that name",
+			return nil, app.NotFound("approve", name, "no kubelet has made a certificate request with that name",
 				model.Command("get nodes", listtext.Quoted(seen.Cluster.Name)))
 		case all[i].Reason == model.ReasonApproved:
 			o.Say("the request %s is %s", name, all[i].Message)
@@ -249,12 +249,13 @@ func (o *approveOptions) meant(all []model.RequestVerdict, seen *model.Observed)
 			return nil, o.refusal(all[i].Host, fmt.Errorf("the request %s is not pending: %s", name, all[i].Message),
 				model.Command("get nodes", listtext.Quoted(seen.Cluster.Name)))
 		case !slices.ContainsFunc(of, func(v model.RequestVerdict) bool { return v.Name == name }):
-			return nil, o.refusal("", fmt.Errorf("the request %s is not of %s, but of %s: %s", name, listtext.ListText(o.nodes),
-				cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "name the node that it is of")
+			return nil, o.refusal("", fmt.Errorf("the request %s does not belong to %s, but to %s: %s", name, listtext.ListText(o.nodes),
+				cmp.Or(all[i].Node, "an unknown node"), all[i].Message), "give the name of that node")
 		case all[i].Newer != "" && all[i].Decision != model.RequestApprove:
 			newest := all[slices.IndexFunc(all, func(v model.RequestVerdict) bool { return v.Name == all[i].Newer })]
 			return nil, o.refusal(newest.Host,
-				fmt.Errorf("the request %s is not approved: %s is the newest of that node, and its kubelet waits for no older one", name, newest.Name),
+				fmt.Errorf("the request %s is not approved: %s is the newest request of that node, and its kubelet does not wait for older requests",
+					name, newest.Name),
 				nextOf(output.OfRequest(newest)))
 		}
 	}
@@ -300,7 +301,7 @@ func (o *approveOptions) report(done, left []output.Request) error {
 	}
 	first := left[0]
 	fault := &model.Fault{Code: model.CodeFailure, Op: "approve", On: first.Host, Permanent: true,
-		Err: fmt.Errorf("the request %s is left pending: %s", first.Name, first.Message)}
+		Err: fmt.Errorf("the request %s stays pending: %s", first.Name, first.Message)}
 	fault.Next = nextOf(first)
 	if model.RequestDecision(first.Decision) == model.RequestAsk {
 		fault.Code = model.CodeNeedsUser

@@ -32,8 +32,8 @@ func TestRequestsMeant(t *testing.T) {
 		"":           {},
 		"csr-new":    {},
 		"csr-done":   {},
-		"csr-old":    {model.CodeFailure, "csr-new is the newest of that node", "if it is the node's: oaictl approve w-1 --request csr-new"},
-		"csr-other":  {model.CodeFailure, "is not of w-1, but of w-2", "name the node that it is of"},
+		"csr-old":    {model.CodeFailure, "csr-new is the newest request of that node", "if it is the node's: oaictl approve w-1 --request csr-new"},
+		"csr-other":  {model.CodeFailure, "does not belong to w-1, but to w-2", "give the name of that node"},
 		"csr-denied": {model.CodeFailure, "is not pending: because", "oaictl get nodes lab"},
 		"csr-nope":   {model.CodeNotFound, "approve csr-nope: no kubelet has made", "oaictl get nodes lab"},
 	} {

@@ -50,7 +50,8 @@ func newImportCluster(a *app.App) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&o.Kubeconfig, "cluster-kubeconfig", "", "`FILE` with the installed cluster's own kubeconfig, of its administrator")
 	flags.StringVar(&o.Dir, "dir", ".", "`DIR` below which the kubeconfig is kept, as DIR/CLUSTER")
-	flags.StringVar(&o.Name, "name", "", "`NAME` that the service is to know the cluster by (default: its own; a REST service takes no other)")
+	flags.StringVar(&o.Name, "name", "", "`NAME` that the service is to know the cluster by (default: its own; a REST "+
+		"service takes no other)")
 	flags.StringVar(&o.PullSecret, "pull-secret", "", "`FILE` with the pull secret")
 	flags.BoolVar(&o.ClusterSecret, "use-cluster-pull-secret", false, "take the pull secret that the cluster itself has")
 	flags.StringVar(&o.ImageSet, "image-set", "",
@@ -64,9 +65,9 @@ func (o *importOptions) run(ctx context.Context) error {
 	case o.Kubeconfig == "":
 		return app.Usagef("import cluster needs --cluster-kubeconfig FILE")
 	case o.PullSecret != "" && o.ClusterSecret:
-		return app.Usagef("--pull-secret and --use-cluster-pull-secret exclude each other")
+		return app.Usagef("--pull-secret and --use-cluster-pull-secret cannot be used together")
 	case o.Name != "" && o.Globals.Backend != app.BackendHub:
-		return app.Usagef("--name goes with --backend %s: a REST service calls the cluster by its domain", app.BackendHub)
+		return app.Usagef("--name needs --backend %s: a REST service names the cluster after its domain", app.BackendHub)
 	}
 	data, err := app.ReadFile(ctx, o.Kubeconfig, 4<<20)
 	if err != nil {
@@ -88,7 +89,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Say("%s.%s is OpenShift %s (%s), and calls itself %s.", is.Name, is.BaseDomain, is.Version,
+	o.Say("%s.%s is OpenShift %s (%s), with the ID %s.", is.Name, is.BaseDomain, is.Version,
 		cmp.Or(string(is.Arch), "of unknown architecture"), is.ID)
 	if o.DryRun {
 		return o.Print(printer.Result{Data: o.document(is, ""), Names: []string{"cluster/" + is.Name},
@@ -116,8 +117,8 @@ func (o *importOptions) cluster(ctx context.Context, is node.Description, access
 		c.Spec.PullSecret = spec.NewSecret(strings.TrimSpace(string(data))).Source()
 	default:
 		return nil, &model.Fault{
-			Code: model.CodeUsage, Permanent: true, Err: errors.New("hosts that are added pull images, for which the service needs a pull secret"),
-			Next: "give --pull-secret FILE, or --use-cluster-pull-secret for the one that the cluster itself has",
+			Code: model.CodeUsage, Permanent: true, Err: errors.New("the service needs a pull secret, because added hosts pull images"),
+			Next: "give --pull-secret FILE, or --use-cluster-pull-secret for the pull secret of the cluster",
 		}
 	}
 	c.Default()
@@ -145,7 +146,7 @@ func (o *importOptions) carryOut(ctx context.Context, cluster *spec.Cluster, is 
 	if aside, err := files.Save(ctx, ref, model.KubeconfigFile, access); err != nil {
 		return err
 	} else if aside != "" {
-		o.Say("another kubeconfig was there, and is kept as %s", aside)
+		o.Say("the previous kubeconfig is kept as %s", aside)
 	}
 	err = o.Print(printer.Result{Data: o.document(is, ref.ID), Names: []string{"cluster/" + ref.Name}, Text: func() string {
 		return fmt.Sprintf("cluster %s (%s) takes hosts\n", ref.Name, ref.ID)
@@ -172,7 +173,7 @@ func (o *importOptions) next(name string) model.Advice {
 	read := fmt.Sprintf(`(umask 077; kubectl --kubeconfig %s -n openshift-config get secret pull-secret `+
 		`-o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > %s)`,
 		listtext.Quoted(o.Kubeconfig), clusterSecretFile)
-	return "a discovery image takes the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
+	return "a discovery image needs the pull secret as a file: " + model.Advicef("%s", read) + "; then " + model.Command(words...)
 }
 
 // clusterSecretFile is where the cluster's own pull secret is put for the next command.

@@ -12,7 +12,7 @@ import (
 
 // TestWhatFollowsAnImport: add-node needs a pull secret there, and the kubeconfig that was given.
 func TestWhatFollowsAnImport(t *testing.T) {
-	const read = `a discovery image takes the pull secret as a file: (umask 077; kubectl --kubeconfig 'my k' -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > pull-secret.json); then `
+	const read = `a discovery image needs the pull secret as a file: (umask 077; kubectl --kubeconfig 'my k' -n openshift-config get secret pull-secret -o jsonpath='{.data.\.dockerconfigjson}' | base64 -d > pull-secret.json); then `
 	for want, o := range map[string]*importOptions{
 		read + "oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret pull-secret.json --cluster-kubeconfig 'my k'": {Kubeconfig: "my k", Dir: ".", ClusterSecret: true},
 		"oaictl add-node --cluster lab --name HOST --mac MAC --pull-secret p --cluster-kubeconfig 'my k' --dir results":         {Kubeconfig: "my k", Dir: "results", PullSecret: "p"},

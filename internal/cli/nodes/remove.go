@@ -56,9 +56,9 @@ func (o *removeOptions) check(_ *cobra.Command, given []string) error {
 	case len(o.nodes) == 0:
 		return app.Usagef("remove-node needs the NAME of a node, or of its host")
 	case o.Cluster != "" && o.File != "":
-		return app.Usagef("remove-node takes --cluster or -f FILE, not both")
+		return app.Usagef("remove-node accepts --cluster or -f FILE, not both")
 	case o.Yes && o.Cluster == "" && o.File == "":
-		return app.Usagef("--yes needs --cluster NAME or -f FILE, because the command does not ask whether the cluster is the right one")
+		return app.Usagef("--yes needs --cluster NAME or -f FILE, because with --yes the command does not ask whether the cluster is correct")
 	}
 	return o.Check()
 }
@@ -110,7 +110,8 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 	host, err := service.FindHost(ctx, install.Target{}, o.nodes[0])
 	if fault, is := errors.AsType[*model.Fault](err); is && fault.Code == model.CodeNotFound {
 		named := *fault
-		named.Next = model.Advicef("%s; or name the cluster of a node that the service has no record of: {remove-node %s --cluster NAME}",
+		named.Next = model.Advicef("%s; or, if the service does not know the node, give the name of its cluster: {remove-node "+
+			"%s --cluster NAME}",
 			fault.Next, listtext.Quoted(o.nodes[0]))
 		return nil, &named
 	}
@@ -118,7 +119,7 @@ func (o *removeOptions) find(ctx context.Context, service *install.Client) (*ins
 		return nil, err
 	}
 	if host.ClusterID == "" {
-		return nil, app.NotFound("find the cluster of", o.nodes[0], "the service has that host in no cluster",
+		return nil, app.NotFound("find the cluster of", o.nodes[0], "in the service, this host belongs to no cluster",
 			model.Command("delete host", host.ID))
 	}
 	return service.InspectHost(ctx, host, install.Target{})

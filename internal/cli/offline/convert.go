@@ -80,11 +80,12 @@ func (o *convertOptions) check() error {
 	case o.From == string(convert.FormatCluster) && o.To == o.From:
 		return app.Usagef("--from cluster and --to cluster: there is nothing to convert")
 	case o.Dir == "" && (o.To == string(convert.FormatZTP) || o.To == string(convert.FormatAgent)):
-		return app.Usagef("--to %s is several files: give -o DIR", o.To)
+		return app.Usagef("--to %s makes several files: give -o DIR", o.To)
 	case o.Report == app.StdoutName && o.Dir == "":
-		return app.Usagef("--report - and the result cannot both go to standard output: give -o DIR")
+		return app.Usagef("--report - and the result cannot both use standard output: give -o DIR")
 	case o.WithSecrets && o.To == string(convert.FormatCluster):
-		return app.Usagef("--with-secrets is for other formats: a cluster.yaml never holds a secret, and with -o they are files beside it")
+		return app.Usagef("--with-secrets is only for other formats: a cluster.yaml never contains a secret, and with -o the secrets are " +
+			"files next to it")
 	}
 	return nil
 }
@@ -150,7 +151,8 @@ func (o *convertOptions) writeCluster(from *app.Source) error {
 			return app.FileFault("write to", "standard output", err)
 		}
 		if len(c.Files) > 0 {
-			o.Say("It refers to files that are not there yet; -o DIR writes them, too: %s", strings.Join(slices.Sorted(maps.Keys(c.Files)), ", "))
+			o.Say("It refers to files that do not exist yet; -o DIR also writes these files: %s",
+				strings.Join(slices.Sorted(maps.Keys(c.Files)), ", "))
 		}
 		return nil
 	}
@@ -190,7 +192,7 @@ func (o *convertOptions) writeOther(cluster *spec.Cluster) ([]convert.Loss, erro
 
 func (o *convertOptions) writeFiles(files []convert.File) error {
 	if err := convert.WriteFiles(o.Dir, files); err != nil {
-		return &model.Fault{Code: model.CodeFailure, Err: err, Permanent: true, Next: "give -o another folder, one that is new or empty"}
+		return &model.Fault{Code: model.CodeFailure, Err: err, Permanent: true, Next: "give -o a new or empty folder"}
 	}
 	if o.Report == app.StdoutName {
 		return nil

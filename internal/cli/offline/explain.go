@@ -43,12 +43,12 @@ func NewExplain(a *app.App) *cobra.Command {
 			if kind := strings.TrimSuffix(strings.ToLower(given[0]), "s"); slices.Contains(explain.Kinds(), explain.Kind(kind)) {
 				o.Kind, o.Name = kind, strings.Join(given[1:], " ")
 			} else if len(given) > 1 {
-				return app.Usagef("%q is none of the kinds that can be explained: %s, or one field of cluster.yaml such as spec.hosts", given[0],
+				return app.Usagef("%q cannot be explained: use one of %s, or a field of cluster.yaml such as spec.hosts", given[0],
 					kindList())
 			}
 			switch {
 			case o.Of != "" && o.Kind != kindField:
-				return app.Usagef("--kind goes with a field, and not with a %s of the service", o.Kind)
+				return app.Usagef("--kind is only for a field, not for a %s of the service", o.Kind)
 			case o.Kind == kindField:
 				return o.field()
 			case o.Name == "":
@@ -267,7 +267,7 @@ func stateFacts(s explain.StateEntry) []fact {
 		facts = []fact{{"OF THE SERVICE", strings.Join(explain.StatusesOf(s), ", ")}}
 	}
 	if s.Terminal {
-		facts = append(facts, fact{"FINAL", "yes, nothing follows unless asked for"})
+		facts = append(facts, fact{"FINAL", "yes, nothing more happens unless you request it"})
 	}
 	if s.NeedsUser {
 		facts = append(facts, fact{"NEEDS YOU", "yes, a person must act at a machine"})
@@ -364,5 +364,5 @@ func documentKind(given string) (string, error) {
 			return kind, nil
 		}
 	}
-	return "", app.Usagef("%q is no kind of file; it is one of %s", given, strings.Join(DocumentKinds(), ", "))
+	return "", app.Usagef("%q is not a kind of file; use one of %s", given, strings.Join(DocumentKinds(), ", "))
 }

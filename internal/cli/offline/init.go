@@ -98,7 +98,7 @@ func (o *initOptions) run(ctx context.Context) error {
 	if err := writeNew(o.Output, text); err != nil {
 		return err
 	}
-	o.Say("Read it, and change what does not fit. Then:")
+	o.Say("Read it, and change what does not fit your cluster. Then:")
 	for _, command := range []string{"validate -f", "create cluster --simulate -f", "create cluster -f"} {
 		o.Say("  %s", o.Hint(model.Command(command, listtext.Quoted(o.Output))))
 	}
@@ -125,7 +125,7 @@ func notNew(path string, err error) error {
 		return app.NotWritten(path, err)
 	}
 	return &model.Fault{
-		Code: model.CodeFailure, Op: "write", On: path, Permanent: true, Err: errors.New("it is there already, and is not overwritten"),
+		Code: model.CodeFailure, Op: "write", On: path, Permanent: true, Err: errors.New("it already exists, and oaictl does not overwrite it"),
 		Next: "give -o another FILE",
 	}
 }
@@ -220,18 +220,18 @@ func (o *initOptions) check() error {
 	case failed != nil:
 		return app.Usagef("--first-address %q is not an IP address", o.FirstAddress)
 	case len(o.BMCs) != 0 && len(o.BMCs) != machines:
-		return app.Usagef("--bmc is given %s for %s: give it for each machine, or for none", listtext.CountText(len(o.BMCs), "time"),
+		return app.Usagef("--bmc is given %s for %s: give --bmc for each machine, or for no machine", listtext.CountText(len(o.BMCs), "time"),
 			listtext.CountText(machines, "machine"))
 	case len(o.BMCs) > 0 && o.BMCCredentials == "":
-		return app.Usagef("--bmc goes with --bmc-credentials FILE, which holds user:password")
+		return app.Usagef("--bmc needs --bmc-credentials FILE, with user:password")
 	case len(o.BMCs) == 0 && o.BMCCredentials != "":
-		return app.Usagef("--bmc-credentials goes with --bmc ADDRESS")
+		return app.Usagef("--bmc-credentials needs --bmc ADDRESS")
 	case o.FirstAddress == "" && o.Gateway+o.DNS != "":
-		return app.Usagef("--gateway and --dns go with --first-address: without it, machines get them by DHCP")
+		return app.Usagef("--gateway and --dns need --first-address: without it, machines get their settings from DHCP")
 	case o.FirstAddress != "" && (o.Gateway == "" || o.DNS == ""):
-		return app.Usagef("--first-address goes with --gateway and --dns")
+		return app.Usagef("--first-address needs --gateway and --dns")
 	case len(o.ControlPlane) == 1 && o.API+o.Ingress != "":
-		return app.Usagef("a single node has no virtual addresses: leave --api-vip and --ingress-vip out")
+		return app.Usagef("a single node has no virtual addresses: omit --api-vip and --ingress-vip")
 	}
 	for range machines {
 		if o.FirstAddress != "" && !first.IsValid() {

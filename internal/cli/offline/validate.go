@@ -204,7 +204,8 @@ func (o *renderOptions) write(objects []*unstructured.Unstructured) error {
 		}
 	}
 	if len(others) > 0 {
-		o.Warn("%s holds what this file does not make, and who applies the folder applies it as well: %s", dir, strings.Join(others, ", "))
+		o.Warn("%s contains files that do not come from this cluster.yaml. If you apply the folder, you also apply them: %s",
+			dir, strings.Join(others, ", "))
 	}
 	return o.Saved(written, nil)
 }
@@ -242,7 +243,7 @@ func warnOfDoubts(a *app.App, c *spec.Cluster) {
 		for j, target := range mirror.Mirrors {
 			if !hasLogin(c, target) {
 				p := c.Problem(fmt.Sprintf("spec.registry.mirrors[%d].mirrors[%d]", i, j),
-					"the pull secret has no login for "+target+", which is right only if the mirror asks for none", "")
+					"the pull secret has no login for "+target+". This only works if the mirror needs no login", "")
 				a.Warn("%s", p)
 			}
 		}

@@ -125,12 +125,13 @@ func (o *hostsOptions) bootByBMC(ctx context.Context, config simulator.BootConfi
 	case err != nil:
 		return &model.Fault{Code: model.CodeInput, Op: "make the BMCs of", On: o.File, Err: err}
 	case config.BMCs == nil:
-		return app.Usagef("--bmc-listen: no host of %s is booted through a BMC: that takes bmc.address, bmc.credentials and boot.method redfish",
+		return app.Usagef("--bmc-listen: no host of %s boots through a BMC: this needs bmc.address, bmc.credentials and boot.method redfish",
 			o.File)
 	}
 	listener, err := net.Listen("tcp", o.BMCListen)
 	if err != nil {
-		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with --bmc-listen"}
+		return &model.Fault{Code: model.CodeFailure, Op: "listen on", On: o.BMCListen, Err: err, Next: "choose another address with " +
+			"--bmc-listen"}
 	}
 	fmt.Fprintln(o.IO.Out, "http://"+listener.Addr().String())
 	running, stop := context.WithCancelCause(ctx)
@@ -151,7 +152,7 @@ func (o *hostsOptions) check() error {
 	byName := o.InfraEnv != "" || o.Count != 0
 	switch {
 	case o.Globals.ServiceURL == "":
-		return app.Usagef("no service is named: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
+		return app.Usagef("no service is given: give --service-url, or set OAICTL_SERVICE_URL or AI_URL")
 	case (o.File != "") == byName:
 		return app.Usagef("simulator hosts needs -f FILE, or --infra-env and --count")
 	case o.BMCListen != "" && o.File == "":

@@ -49,7 +49,7 @@ func (o *simulatorOptions) declare(command *cobra.Command) {
 
 func (o *simulatorOptions) trouble() (*scenario.Scenario, error) {
 	if o.Speed <= 0 {
-		return nil, app.Usagef("--speed has to be above zero")
+		return nil, app.Usagef("--speed must be greater than zero")
 	}
 	return app.LoadScenario(o.Scenario)
 }

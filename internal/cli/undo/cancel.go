@@ -118,7 +118,8 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 	booted := err == nil
 	if seen.Spec == nil {
 		if booted {
-			o.Say("The machines' virtual drives may still hold discovery images: only -f FILE says how their BMCs are reached.")
+			o.Say("The virtual drives of the machines may still hold discovery images. To eject them, oaictl needs the addresses of the " +
+				"BMCs: -f FILE.")
 		}
 		return false, nil
 	}
@@ -130,8 +131,8 @@ func (o *changeOptions) eject(ctx context.Context, seen *install.Found) (asked b
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
-		o.Say("No discovery image was taken out of a virtual drive: %s is missing, which says which are ours; --dir says where create "+
-			"cluster left it.", keyFile)
+		o.Say("No discovery image was ejected from a virtual drive, because %s is missing. This file shows which images belong to "+
+			"oaictl. create cluster wrote it; give its folder with --dir.", keyFile)
 		return false, nil
 	}
 	names := output.Each(hosts, func(host *spec.Host) string { return host.Name })
@@ -174,7 +175,7 @@ func (o *changeOptions) notEjected(seen *install.Found, err error) *model.Fault 
 	return &model.Fault{
 		Code: model.CodeFailure, Op: "clear the virtual drives of", On: seen.FullName(),
 		Err:  errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")),
-		Next: model.Advice(suspect + ", and see to the BMCs that are named"),
+		Next: model.Advice(suspect + ", and repair the access to these BMCs"),
 	}
 }
 
@@ -187,7 +188,7 @@ func (o *changeOptions) ejectBeforeDelete(ctx context.Context, seen *install.Fou
 	}
 	kept := *fault
 	kept.Err = fmt.Errorf("%w; nothing was deleted", fault.Err)
-	kept.Next += "; to delete it all the same, and leave the BMCs as they are, run " + model.Command("delete cluster", seen.Ref.Name)
+	kept.Next += "; to delete it anyway, without a change to the BMCs, run " + model.Command("delete cluster", seen.Ref.Name)
 	return &kept
 }
 
@@ -203,7 +204,7 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	if len(cluster.BootedByBMC()) == 0 {
 		return gone
 	}
-	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which the service does not have?",
+	if err := o.confirm(fmt.Sprintf("eject the discovery images of cluster %s, which is not in the service?",
 		seen.FullName())); err != nil {
 		return err
 	}
@@ -214,6 +215,6 @@ func (o *changeOptions) ejectOfGone(ctx context.Context, gone error) error {
 	case !asked:
 		return gone
 	}
-	o.Say("The service has no cluster %s that oaictl made: there is nothing else to delete.", seen.FullName())
+	o.Say("The service has no cluster %s that oaictl created: there is nothing else to delete.", seen.FullName())
 	return o.Changed()
 }

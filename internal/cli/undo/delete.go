@@ -36,11 +36,12 @@ func newDeleteCluster(a *app.App) *cobra.Command {
 			}
 			switch {
 			case o.ReturnToPool && o.Orphan:
-				return app.Usagef("--return-to-pool and --orphan exclude each other: one deletes, the other lets go")
+				return app.Usagef("--return-to-pool and --orphan cannot be used together: the first deletes the objects, the second only " +
+					"releases them")
 			case o.ReturnToPool && o.Globals.Backend != app.BackendHub:
-				return app.Usagef("--return-to-pool goes with --backend %s: a REST service leaves machines as they are", app.BackendHub)
+				return app.Usagef("--return-to-pool needs --backend %s: a REST service does not boot machines", app.BackendHub)
 			case o.Orphan && o.Globals.Backend != app.BackendHub:
-				return app.Usagef("--orphan goes with --backend %s: a REST service keeps a cluster, or forgets it", app.BackendHub)
+				return app.Usagef("--orphan needs --backend %s: a REST service has no objects to release", app.BackendHub)
 			case o.Orphan:
 				return o.orphanCluster(command.Context())
 			}
@@ -126,8 +127,8 @@ func (o *changeOptions) fateOfInfraEnvs(seen *install.Found) (gone, stay []strin
 			gone = append(gone, env.Name)
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("InfraEnv %s stays, with %s in its pool. Those of the cluster can be bound again once they boot its "+
-			"discovery image.",
+		stay = append(stay, fmt.Sprintf("InfraEnv %s is kept, with %s in its pool. The hosts of the cluster can be bound again when "+
+			"they boot its discovery image.",
 			env.Name, listtext.CountText(pool, "host")))
 	}
 	return gone, stay
@@ -180,7 +181,7 @@ func newDeleteHost(a *app.App) *cobra.Command {
 				return err
 			}
 			if o.RemoveNode && o.Globals.Backend != app.BackendHub {
-				return app.Usagef("--remove-node goes with --backend %s: a REST service does not speak to clusters", app.BackendHub)
+				return app.Usagef("--remove-node needs --backend %s: a REST service does not access clusters", app.BackendHub)
 			}
 			return o.deleteHost(command.Context())
 		},
@@ -235,7 +236,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 		return err
 	}
 	id := o.IDOnHub(cluster)
-	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete what may be left of its objects?", id)); err != nil {
+	if err := o.confirm(fmt.Sprintf("the hub has no cluster %s any more; delete the objects that may remain of it?", id)); err != nil {
 		return err
 	}
 	how, left := o.deletion(), false
@@ -246,7 +247,7 @@ func (o *changeOptions) deleteGone(ctx context.Context, service *install.Client,
 	if err := o.ejectOfGone(ctx, gone); err != nil && !errors.Is(err, gone) {
 		return err
 	}
-	done := "gone, with what was left of it"
+	done := "deleted, with its remaining objects"
 	if !left {
 		done = "not there: nothing was deleted"
 	}
@@ -281,12 +282,12 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 	state := statuses.Cluster(seen.Ref.Status)
 	switch {
 	case o.ReturnToPool:
-		return fmt.Sprintf("The nodes of %s are booted into the discovery image, for the pool that they came from: nothing of it runs on.",
+		return fmt.Sprintf("The nodes of %s boot into the discovery image and return to their pool: the cluster stops.",
 			seen.FullName())
 	case state.Installed():
-		return fmt.Sprintf("The nodes of %s keep running; only the %s forgets them.", seen.FullName(), o.keeper())
+		return fmt.Sprintf("The nodes of %s continue to run; only the %s deletes its records of them.", seen.FullName(), o.keeper())
 	case state.Running():
-		return fmt.Sprintf("The install of %s ends with it; its machines are left as far as they are.", seen.FullName())
+		return fmt.Sprintf("This ends the install of %s; its machines stay in their current state.", seen.FullName())
 	}
 	return ""
 }
@@ -294,20 +295,20 @@ func (o *changeOptions) fateOfNodes(seen *install.Found) string {
 func (o *changeOptions) fateOfNode(host model.Host, name string) string {
 	switch {
 	case o.RemoveNode && host.Role == spec.ControlPlane:
-		return fmt.Sprintf("The node %s, of the control plane, is taken out of its cluster first: its pods are not drained, and nothing sees "+
-			"to it that etcd can do without it. %s", name, o.insteadOf(name))
+		return fmt.Sprintf("The node %s, of the control plane, is removed from its cluster first. Its pods are not drained, and there "+
+			"is no check that etcd works without it. %s", name, o.insteadOf(name))
 	case o.RemoveNode:
-		return fmt.Sprintf("The node %s is taken out of its cluster first, if it is part of one: its pods are not drained. %s", name,
+		return fmt.Sprintf("The node %s is removed from its cluster first, if it is part of one. Its pods are not drained. %s", name,
 			o.insteadOf(name))
 	case host.State == model.HostInstalled, host.State == model.HostAdded:
-		return fmt.Sprintf("The node %s keeps running; only the %s forgets it. %s", name, o.keeper(), o.insteadOf(name))
+		return fmt.Sprintf("The node %s continues to run; only the %s deletes its record of it. %s", name, o.keeper(), o.insteadOf(name))
 	}
 	return ""
 }
 
 // insteadOf is the command that takes a node out of its cluster.
 func (o *changeOptions) insteadOf(node string) string {
-	return "To take it out of its cluster: " + o.Hint(model.Command("remove-node", listtext.Quoted(node)))
+	return "To remove it from its cluster: " + o.Hint(model.Command("remove-node", listtext.Quoted(node)))
 }
 
 func (o *changeOptions) keeper() string {

@@ -72,7 +72,7 @@ func NewCluster(a *app.App) *cobra.Command {
 
 func (o *clusterOptions) run(ctx context.Context) error {
 	if o.Detach && o.To == "" {
-		return app.Usagef("--detach goes with --to VERSION: without it nothing is asked for")
+		return app.Usagef("--detach needs --to VERSION: without it nothing is asked for")
 	}
 	if err := app.CheckTimes(o.Timeout, o.Every); err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestCandidates(t *testing.T) {
 		"the medium":         {spec.DiskHints{SerialNumber: "SNm1"}, Oaictl, "", []string{"no disk fits the hints; there are /dev/sda"}},
 		"by-path is listed":  {spec.DiskHints{SerialNumber: "x"}, Oaictl, "", []string{"/dev/sdb (/dev/disk/by-id/wwn-0x5001b448b1a00002, /dev/disk/by-path/pci-0000:05:00.0-ata-1.0) 480 GB; /dev/sdc 8000 MB"}},
 		"read exactly":       {spec.DiskHints{Model: "samsung"}, Service, "", []string{"no disk fits the hints as the Assisted Installer reads them", `model is "samsung", where /dev/sdb has "SAMSUNG_MZ7L3"`}},
-		"not read":           {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, Service, "", []string{"wwnWithExtension is not known to the Assisted Installer"}},
+		"not read":           {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, Service, "", []string{"wwnWithExtension is not supported by the Assisted Installer"}},
 		"never found":        {spec.DiskHints{WWN: "5001B448B1A00002"}, Service, "", []string{`write "0x5001b448b1a00002"`}},
 		"read by oaictl":     {spec.DiskHints{WWN: "5001B448B1A00002"}, Oaictl, "sdb", nil},
 		"extension, oaictl":  {spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"}, Oaictl, "sdb", nil},

@@ -46,7 +46,7 @@ func (s *connectedMachine) act(kind model.Kind) error {
 	case model.RestoreBoot:
 		return s.restore()
 	}
-	return fmt.Errorf("%s is nothing that a BMC does", kind)
+	return fmt.Errorf("a BMC cannot do %s", kind)
 }
 
 // runningInsertion follows the Task that inserts our image already, if there is one: an
@@ -231,7 +231,7 @@ func (s *connectedMachine) reset(ways ...redfish.ResetType) error {
 	if known := s.system.SupportedResetTypes; len(known) > 0 {
 		i := slices.IndexFunc(ways, func(w redfish.ResetType) bool { return slices.Contains(known, w) })
 		if i < 0 {
-			return &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not know how to: it has no reset of the type %s", ways[0])}
+			return &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC does not support this: it has no reset of the type %s", ways[0])}
 		}
 		way = ways[i]
 	}

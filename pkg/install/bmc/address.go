@@ -64,12 +64,12 @@ func Route(ctx context.Context, bmc *spec.BMC) (netip.Addr, error) {
 	var dialer net.Dialer
 	way, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("find the way to the BMC at %s: %w", u.Hostname(), err)
+		return netip.Addr{}, fmt.Errorf("find the route to the BMC at %s: %w", u.Hostname(), err)
 	}
 	defer way.Close()
 	local, ok := way.LocalAddr().(*net.UDPAddr)
 	if !ok {
-		return netip.Addr{}, fmt.Errorf("find the way to the BMC at %s: it begins at %s", u.Hostname(), way.LocalAddr())
+		return netip.Addr{}, fmt.Errorf("find the route to the BMC at %s: its source address is %s", u.Hostname(), way.LocalAddr())
 	}
 	return local.AddrPort().Addr().Unmap().WithZone(""), nil
 }

@@ -141,7 +141,7 @@ func (c *connection) login(ctx context.Context, sessions string) error {
 	case err != nil:
 		return err
 	case full && (status == http.StatusUnauthorized || status == http.StatusForbidden):
-		return &bmcError{kind: model.TroubleBusy, text: "all its sessions are taken, and it takes no password without one"}
+		return &bmcError{kind: model.TroubleBusy, text: "all its sessions are in use, and it does not accept a password without a session"}
 	case status == http.StatusUnauthorized:
 		return &refusedUser{common.ConstructError(status, answer)}
 	}
@@ -279,7 +279,7 @@ func (u *user) login(ctx context.Context, try func() error) error {
 	}
 	err := try()
 	if refused := new(refusedUser); errors.As(err, &refused) {
-		u.refused = &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
+		u.refused = &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses the user and the password"}
 		return u.refused
 	}
 	return err
@@ -302,8 +302,8 @@ func (w wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	c := w.connection
 	bmc, err := url.Parse(c.endpoint)
 	if origin := originOf(request.URL); err != nil || origin != originOf(bmc) {
-		return nil, &bmcError{kind: model.TroubleOther, text: "its BMC sends to " + origin +
-			", where its user and password do not belong: give that as bmc.address if it is the BMC"}
+		return nil, &bmcError{kind: model.TroubleOther, text: "its BMC redirects to " + origin +
+			", and oaictl does not send the user and the password there: if this is the BMC, give this address as bmc.address"}
 	}
 	ctx, cancel := request.Context(), context.CancelFunc(func() {})
 	if !c.patient {

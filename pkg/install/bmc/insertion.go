@@ -18,7 +18,7 @@ const (
 	insertTick   = 5 * time.Second
 )
 
-var errClosed = errors.New("the insertion is no longer waited for")
+var errClosed = errors.New("oaictl does not wait for the insertion any more")
 
 // insertion is an image on its way into a drive. There is never more than one for a
 // host: a second would have the BMC read twice, and change what a machine boots from.
@@ -132,10 +132,10 @@ func (p *Plane) lose(ctx context.Context, stop context.CancelCauseFunc, host str
 		}
 		switch {
 		case fetched && now.Sub(sent) >= sentWithin:
-			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion, and read nothing for %s",
+			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered the insertion, and has read nothing for %s",
 				sentWithin)})
 		case !fetched && now.Sub(began) >= insertWithin:
-			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered to the insertion for %s", insertWithin)})
+			stop(&bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has not answered the insertion for %s", insertWithin)})
 		}
 	}
 }

@@ -198,8 +198,8 @@ func TestInsertionWithoutEnd(t *testing.T) {
 		within time.Duration
 		says   string
 	}{
-		"nothing read": {false, 15 * time.Minute, "has not answered to the insertion for 15m0s"},
-		"read in part": {true, time.Minute, "has not answered to the insertion, and read nothing for 1m0s"},
+		"nothing read": {false, 15 * time.Minute, "has not answered the insertion for 15m0s"},
+		"read in part": {true, time.Minute, "has not answered the insertion, and has read nothing for 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf("", map[string]map[string]any{"Cd": {

@@ -81,7 +81,7 @@ func TestWrongPasswordOnce(t *testing.T) {
 		l.desired.Spec.Spec.Hosts = append(l.desired.Spec.Spec.Hosts, twin)
 		for range 4 {
 			for _, host := range []string{"a", "b"} {
-				if got := l.see(t, host); got.TroubleKind != model.TroubleCredentials || !strings.Contains(got.Trouble, "refuses user and password") {
+				if got := l.see(t, host); got.TroubleKind != model.TroubleCredentials || !strings.Contains(got.Trouble, "refuses the user and the password") {
 					t.Errorf("%+v", got)
 				}
 			}
@@ -130,7 +130,7 @@ func TestSentElsewhere(t *testing.T) {
 		s := newShelf("", map[string]map[string]any{"Cd": {"MediaTypes": []string{"CD"}}})
 		s.docs["/redfish/v1"]["Links"] = map[string]any{"Sessions": link("/redfish/v1/SessionService/Sessions")}
 		l := s.behind(t, before(s))
-		if seen := l.see(t, "a"); !strings.Contains(seen.Trouble, "sends to http") || len(got) > 0 {
+		if seen := l.see(t, "a"); !strings.Contains(seen.Trouble, "redirects to http") || len(got) > 0 {
 			t.Errorf("%s: %+v; there came %q", name, seen, got)
 		}
 	}

@@ -73,10 +73,10 @@ func (c *connection) systemPath(id string) (string, error) {
 	case len(names) == 0:
 		return "", &bmcError{kind: model.TroubleOther, text: "its BMC has no system"}
 	case id == "":
-		return "", &bmcError{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not say which: " +
+		return "", &bmcError{kind: model.TroubleOther, text: "its BMC has several systems, and bmc.system does not choose one: " +
 			strings.Join(names, ", ")}
 	}
-	return "", &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q, but %s", id, strings.Join(names, ", "))}
+	return "", &bmcError{kind: model.TroubleOther, text: fmt.Sprintf("its BMC has no system %q; it has %s", id, strings.Join(names, ", "))}
 }
 
 func (s *system) bootTarget() string {

@@ -129,7 +129,7 @@ func TestSeveralSystems(t *testing.T) {
 	s := newShelf("", map[string]map[string]any{"Cd": {}})
 	s.docs["/redfish/v1/Systems"] = map[string]any{"Members@odata.count": 2, "Members": []any{link("/redfish/v1/Systems/1"), link("/redfish/v1/Systems/2")}}
 	l := s.plane(t)
-	if got := l.see(t, "a"); !strings.Contains(got.Trouble, "bmc.system does not say which: 1, 2") {
+	if got := l.see(t, "a"); !strings.Contains(got.Trouble, "bmc.system does not choose one: 1, 2") {
 		t.Errorf("%+v", got)
 	}
 	l.desired.Spec.Spec.Hosts[0].BMC.System = "1"

@@ -191,10 +191,10 @@ func TestRefusalReasons(t *testing.T) {
 	const secret = "/i/0123456789abcdef0123/a.iso"
 	for said, next := range map[string]string{
 		"SWC0242: A required license is missing or expired.":                                                  "a licence with virtual media",
-		"Failed fetching image: HTTPSConnectionPool: Max retries exceeded with url: " + secret + " (refused)": "give one with http://",
+		"Failed fetching image: HTTPSConnectionPool: Max retries exceeded with url: " + secret + " (refused)": "give an address with http://",
 		"certificate verify failed: unable to get local issuer certificate":                                   "trust the certificate",
 		"Could not resolve host: media.example.com":                                                           "give an IP address",
-		"RAC0720: Unable to locate the image file at 0123456789abcdef0123/a.iso":                              "reaches that address",
+		"RAC0720: Unable to locate the image file at 0123456789abcdef0123/a.iso":                              "can reach that address",
 	} {
 		s := newShelf("", map[string]map[string]any{"Cd": {"Actions": map[string]any{"#VirtualMedia.InsertMedia": map[string]any{"target": drives + "Cd/Insert"}}}})
 		l := s.behind(t, func(w http.ResponseWriter, r *http.Request) {

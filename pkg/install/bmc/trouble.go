@@ -72,7 +72,7 @@ func (c *connection) explain(err error) error {
 	case errors.As(err, new(*url.Error)), errors.As(err, new(*net.OpError)):
 		t.text = "its BMC cannot be reached: " + c.safe(innermost(err))
 	default:
-		t.kind, t.text = model.TroubleOther, "its BMC does not answer as Redfish says: "+c.safe(innermost(err))
+		t.kind, t.text = model.TroubleOther, "the answer of its BMC is not valid Redfish: "+c.safe(innermost(err))
 	}
 	return t
 }
@@ -82,11 +82,11 @@ func (c *connection) explainStatus(status *common.Error) error {
 	lower := strings.ToLower(status.Error())
 	switch code := status.HTTPReturnedStatusCode; {
 	case strings.Contains(lower, "sessionlimit"):
-		return &bmcError{kind: model.TroubleBusy, text: "all sessions of its BMC are taken"}
+		return &bmcError{kind: model.TroubleBusy, text: "all sessions of its BMC are in use"}
 	case code == http.StatusUnauthorized:
-		return &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses user and password"}
+		return &bmcError{kind: model.TroubleCredentials, text: "its BMC refuses the user and the password"}
 	case code == http.StatusForbidden:
-		return &bmcError{kind: model.TroubleCredentials, text: "the BMC's user may not do this: " + said}
+		return &bmcError{kind: model.TroubleCredentials, text: "the user of the BMC does not have permission for this: " + said}
 	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout:
 		return &bmcError{kind: model.TroubleUnreachable, text: "its BMC cannot be reached: " + said}
 	case code == http.StatusServiceUnavailable, code == http.StatusConflict, code == http.StatusLocked, code == http.StatusTooManyRequests:
@@ -147,16 +147,16 @@ func (c cause) remedy(host string) model.Advice {
 		return model.Advice("give the BMC of " + host + " a licence with virtual media, or boot " + host +
 			" from the discovery image by hand ({create images})")
 	case causeCertificate:
-		return model.Advice("have the BMC of " + host +
-			" trust the certificate of that address, or give an address with http:// with --media-url")
+		return model.Advice("make the BMC of " + host +
+			" trust the certificate of that address, or give an http:// address with --media-url")
 	case causeName:
 		return model.Advice("the BMC of " + host +
-			" does not know the name in that address: give an IP address with --media-url, or set the name servers of the BMC")
+			" cannot resolve the name in that address: give an IP address with --media-url, or set the name servers of the BMC")
 	case causeTLS:
 		return model.Advice("the BMC of " + host +
-			" does not take this kind of address: give one with http://, or with https://, with --media-url")
+			" does not accept this kind of address: give an address with http:// or with https:// as --media-url")
 	}
-	return model.Advice("check that the BMC of " + host + " reaches that address, or give another one with --media-url")
+	return model.Advice("check that the BMC of " + host + " can reach that address, or give another address with --media-url")
 }
 
 // innermost is the last error of a chain: those around it repeat URLs.

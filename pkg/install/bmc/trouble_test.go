@@ -30,12 +30,12 @@ func TestTrouble(t *testing.T) {
 		text           string
 	}{
 		{"unreachable", all("bmc-unreachable"), nil, model.TroubleUnreachable, "cannot be reached"},
-		{"refuses the password", all("bmc-wrong-credentials"), nil, model.TroubleCredentials, "refuses user and password"},
-		{"wrong password", "", wrong, model.TroubleCredentials, "refuses user and password"},
+		{"refuses the password", all("bmc-wrong-credentials"), nil, model.TroubleCredentials, "refuses the user and the password"},
+		{"wrong password", "", wrong, model.TroubleCredentials, "refuses the user and the password"},
 		{"no virtual media", all("bmc-no-virtual-media"), nil, model.TroubleNoVirtualMedia, "no virtual CD drive"},
 		{"no such system", "", func(b *spec.BMC) { b.System = "blade-9" }, model.TroubleOther, `no system "blade-9"`},
 		{"no address", "", func(b *spec.BMC) { b.Address = "https://" }, model.TroubleOther, "not the address of a BMC"},
-		{"no certificate", "", func(b *spec.BMC) { b.CA = &spec.PublicSource{Inline: "nothing"} }, model.TroubleOther, "simbmc.ca holds no certificate"},
+		{"no certificate", "", func(b *spec.BMC) { b.CA = &spec.PublicSource{Inline: "nothing"} }, model.TroubleOther, "bmc.ca holds no certificate"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLab(t, test.scenario, test.change)

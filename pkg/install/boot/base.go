@@ -31,7 +31,7 @@ type BaseError struct {
 }
 
 func severalArchs(count int) error {
-	return &BaseError{Archs: count, Err: fmt.Errorf("a live image is of one CPU architecture, and the hosts are of %d", count)}
+	return &BaseError{Archs: count, Err: fmt.Errorf("a live image is for one CPU architecture, but the hosts have %d architectures", count)}
 }
 
 func (e *BaseError) Error() string { return e.Err.Error() }
@@ -155,7 +155,7 @@ func (b *baseImage) bring() (*liveImage, error) {
 	}
 	if got := base.Info().Arch; got != "" && got != clustersettings.KernelArch(b.arch) {
 		err := unbootable(source.Location, &BaseError{
-			Arch: clustersettings.KernelArch(b.arch), Err: fmt.Errorf("it is for %s, and the machines are %s", got,
+			Arch: clustersettings.KernelArch(b.arch), Err: fmt.Errorf("it is for %s, but the machines are %s", got,
 				clustersettings.KernelArch(b.arch)),
 		}, b.advice)
 		return nil, errors.Join(err, base.Close(), file.Close())
@@ -190,7 +190,7 @@ func (b *baseImage) missing(ctx context.Context) string {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return "its live image is on its way here, " + farText(b.far[0], b.far[1])
+	return "its live image is being downloaded, " + farText(b.far[0], b.far[1])
 }
 
 // farText is how far a download is, in steps that are worth a line.

@@ -72,7 +72,7 @@ func TestBaseImageIsOnItsWay(t *testing.T) {
 		defer stop()
 		return b.missing(over)
 	}
-	if got := at(); !strings.HasPrefix(got, "its live image is on its way here, 0 B") {
+	if got := at(); !strings.HasPrefix(got, "its live image is being downloaded, 0 B") {
 		t.Errorf("before the first byte: %q", got)
 	}
 	close(half)
@@ -111,7 +111,7 @@ func TestBaseImageIsTriedAgain(t *testing.T) {
 	gone.Store(false)
 	check.Do(t, check.Err(b.open(t.Context())), "once it is there")
 	arm := aBase(t, spec.ARM, handle)
-	if _, err := arm.open(t.Context()); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, and the machines are aarch64") {
+	if _, err := arm.open(t.Context()); model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "it is for x86_64, but the machines are aarch64") {
 		t.Errorf("an image for other machines: %v", err)
 	}
 }

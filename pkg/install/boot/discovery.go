@@ -27,9 +27,9 @@ type NoInfraEnvError struct {
 
 func (e *NoInfraEnvError) Error() string {
 	if e.Installed {
-		return "the cluster is installed, and the host is no part of it"
+		return "the cluster is installed, and the host is not part of it"
 	}
-	return "the service has none yet that the host boots from"
+	return "the service has no discovery image for the host yet"
 }
 
 // Service is what a service has of discovery images. [rest.Plane] and [hub.Plane] are such.

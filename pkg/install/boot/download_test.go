@@ -46,7 +46,7 @@ func TestBaseThatIsTriedAgain(t *testing.T) {
 			warned = append(warned, e.Message)
 		}
 	}
-	if len(warned) != 1 || !strings.Contains(warned[0], "the server answers 503 Service Unavailable; it is tried again") {
+	if len(warned) != 1 || !strings.Contains(warned[0], "the server answers 503 Service Unavailable; oaictl tries again") {
 		t.Errorf("after %d requests %d warnings: %q", requests, len(warned), warned)
 	}
 }

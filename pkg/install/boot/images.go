@@ -97,7 +97,7 @@ func (i *Images) Open(ctx context.Context) (carried []string, err error) {
 		}
 		want := clustersettings.KernelArch(group.Arch)
 		if got := base.Info().Arch; got != "" && got != want {
-			problem := fmt.Errorf("%s is for %s, and %s boots %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got,
+			problem := fmt.Errorf("%s is for %s, but %s needs %s", fetch.Redact(cmp.Or(i.config.Base.Location, base.Name())), got,
 				group.Hosts[0].Name, want)
 			return nil, &model.Fault{Code: model.CodeInput, Permanent: true, Err: &BaseError{Arch: want, Err: problem}}
 		}

@@ -349,7 +349,7 @@ func (d *downloading) show(done, total int64) {
 	}
 	d.last, d.failed = text, ""
 	d.report(model.Event{Type: model.EventHint, Severity: model.SeverityInfo, Reason: "Downloading",
-		Message: "the live image that machines boot is downloaded: " + text})
+		Message: "oaictl downloads the live image for the machines: " + text})
 }
 
 // again reports why nothing comes, where that is tried again; the same reason once.
@@ -359,7 +359,7 @@ func (d *downloading) again(err error, _ time.Duration) {
 	}
 	d.failed = err.Error()
 	d.report(model.Event{Type: model.EventWarning, Severity: model.SeverityWarning, Reason: "DownloadRetried",
-		Message: fmt.Sprintf("the live image that machines boot does not come: %v; it is tried again", err)})
+		Message: fmt.Sprintf("the download of the live image for the machines failed: %v; oaictl tries again", err)})
 }
 
 func (d *downloading) report(e model.Event) {

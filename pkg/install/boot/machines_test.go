@@ -25,7 +25,7 @@ func TestStartThatFails(t *testing.T) {
 		KeyFile: filepath.Join(t.TempDir(), "media.key"), Cache: t.TempDir(),
 	})
 	var problem *BaseError
-	if m != nil || !errors.As(err, &problem) || problem.Archs != 2 || err.Error() != "a live image is of one CPU architecture, and the hosts are of 2" {
+	if m != nil || !errors.As(err, &problem) || problem.Archs != 2 || err.Error() != "a live image is for one CPU architecture, but the hosts have 2 architectures" {
 		t.Errorf("%v, %v", m, err)
 	}
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {

@@ -139,7 +139,8 @@ func notMinimal(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &model.Fault{Err: err, Next: "leave spec.boot.image out, for the full image, or give --base a live image that can be made minimal"}
+	return &model.Fault{Err: err, Next: "omit spec.boot.image to use the full image, or give --base a live image from which a minimal " +
+		"image can be made"}
 }
 
 // Netboot makes the files that a host boots over the network.
@@ -177,7 +178,7 @@ func (m *maker) once(ctx context.Context, have **iso.Base, bring func() (*iso.Ba
 // rootfs serves the base's root file system and says where.
 func (m *maker) rootfs(base *iso.Base) (string, error) {
 	if m.config.Server == nil {
-		return "", errors.New("a minimal image fetches its root file system from a server, and none runs: use oaictl iso serve, or " +
+		return "", errors.New("a minimal image fetches its root file system from a server, but no server runs: use oaictl iso serve, or " +
 			"spec.boot.image: full")
 	}
 	files, err := base.Netboot(iso.Customization{Existing: iso.Replace})
@@ -185,7 +186,7 @@ func (m *maker) rootfs(base *iso.Base) (string, error) {
 		return "", err
 	}
 	if files.Rootfs == nil {
-		return "", fmt.Errorf("%s holds no root file system to serve", base.Name())
+		return "", fmt.Errorf("%s has no root file system to serve", base.Name())
 	}
 	const name = "rootfs"
 	if err := m.config.Server.SetRootfs(name, serve.File{Image: files.Rootfs, Base: base.Identity()}); err != nil {
@@ -248,12 +249,12 @@ func agrees(known []model.StaticNetwork, macs map[string]string, files []iso.Key
 		return &model.Fault{Err: err, Next: "`{plan -f FILE}` shows the difference, `{create cluster -f FILE --reimage}` sends it"}
 	}
 	if theirs == nil {
-		return differ(fmt.Errorf("the service knows no static network for %s, which the file has", macsText(macs)))
+		return differ(fmt.Errorf("the file has a static network for %s, but the service does not have it", macsText(macs)))
 	}
 	have, _, _ := compiled("", theirs.YAML, theirs.MACs) // none where it cannot be read
 	same := func(a, b iso.Keyfile) bool { return a.Name == b.Name && bytes.Equal(a.Content, b.Content) }
 	if !slices.EqualFunc(have, files, same) {
-		return differ(fmt.Errorf("the service has another static network for %s than the file", macsText(macs)))
+		return differ(fmt.Errorf("the static network for %s in the service differs from the file", macsText(macs)))
 	}
 	return nil
 }

@@ -30,10 +30,10 @@ func TestAgrees(t *testing.T) {
 	}{
 		{"the same", []model.StaticNetwork{network("192.0.2.11", "52:54:00:00:00:0b"), ours}, ""},
 		{"the same, written otherwise", []model.StaticNetwork{otherwise}, ""},
-		{"another address", []model.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "another static network for eth0 (52:54:00:00:00:0a)"},
-		{"what cannot be read", []model.StaticNetwork{unread}, "another static network"},
-		{"another host's", []model.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "knows no static network for eth0 (52:54:00:00:00:0a)"},
-		{"none", nil, "knows no static network for eth0 (52:54:00:00:00:0a)"},
+		{"another address", []model.StaticNetwork{network("192.0.2.99", "52:54:00:00:00:0a")}, "the static network for eth0 (52:54:00:00:00:0a) in the service differs"},
+		{"what cannot be read", []model.StaticNetwork{unread}, "in the service differs from the file"},
+		{"another host's", []model.StaticNetwork{network("192.0.2.10", "52:54:00:00:00:0b")}, "has a static network for eth0 (52:54:00:00:00:0a), but the service does not"},
+		{"none", nil, "has a static network for eth0 (52:54:00:00:00:0a), but the service does not"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			macs := map[string]string{"eth0": "52:54:00:00:00:0a"}

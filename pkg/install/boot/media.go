@@ -20,7 +20,7 @@ import (
 
 type mediaOf map[string]*maker
 
-var errNoMedia = errors.New("the file has no such host that boots through a BMC")
+var errNoMedia = errors.New("the file has no such host with a BMC to boot from")
 
 func (m mediaOf) URL(host string) (string, error) {
 	if m[host] == nil {
@@ -61,7 +61,7 @@ func mediaKey(ctx context.Context, service Service, desired *model.Desired, path
 	// before anything is inserted.
 	if err == nil && observed.Stale == "" && observed.Cluster == nil && len(observed.Others) == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, fmt.Errorf("forget the key of a cluster that is gone: %w", err)
+			return nil, false, fmt.Errorf("delete the key of a cluster that does not exist any more: %w", err)
 		}
 	}
 	_, missing := os.Stat(path)
@@ -82,7 +82,7 @@ func Watch(keyFile string, proxy *url.URL, clock install.Clock) (*bmc.Plane, err
 	}
 	server, err := serve.New(serve.Config{Key: key})
 	if err != nil {
-		return nil, fmt.Errorf("tell whose images are in the drives: %w", err)
+		return nil, fmt.Errorf("find out which images are in the virtual drives: %w", err)
 	}
 	return bmc.New(bmc.Config{Media: elsewhere{server}, Proxy: proxy, Clock: clock}), nil
 }
@@ -97,9 +97,9 @@ type RouteError struct {
 func (e *RouteError) Error() string {
 	switch {
 	case e.Proxied:
-		return "how BMCs behind a proxy reach this machine is not to be seen from here"
+		return "oaictl cannot find out how BMCs behind a proxy reach this machine"
 	case len(e.Ways) == 0:
-		return fmt.Sprintf("no way leads to any BMC from here (%v)", e.Err)
+		return fmt.Sprintf("there is no route to any BMC from here (%v)", e.Err)
 	}
 	return "BMCs may reach this machine at different addresses; " + strings.Join(e.Ways, "; ")
 }

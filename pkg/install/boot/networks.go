@@ -30,9 +30,9 @@ func CheckNetworks(c *spec.Cluster) (notes []spec.Problem, err error) {
 				problems.List = append(problems.List, networkProblem(c, i, p, "", ""))
 			case made:
 				problems.List = append(problems.List, networkProblem(c, i, p, "",
-					"change it, or write boot.image: full: oaictl can put it into no minimal image"))
+					"change it, or write boot.image: full: oaictl cannot put it into a minimal image"))
 			default:
-				notes = append(notes, networkProblem(c, i, p, "oaictl can put it into no minimal image and no network boot: ", ""))
+				notes = append(notes, networkProblem(c, i, p, "oaictl cannot put it into a minimal image or a network boot: ", ""))
 			}
 		}
 	}

@@ -220,9 +220,9 @@ func TestFormatsRefuseAnImportedCluster(t *testing.T) {
 // ignores, or that no disk fits, is refused with its place.
 func TestFormatsRefuseHints(t *testing.T) {
 	for hints, want := range map[string]string{
-		`wwnWithExtension: "0x5001b448b1a00002"`: "9:89: spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer",
-		`wwn: "5001B448B1A00003"`:                `spec.hosts[0].disk.hints.wwn: "5001B448B1A00003" fits no disk`,
-		`deviceName: /dev/disk/by-id/a`:          `spec.hosts[0].disk.hints.deviceName: "/dev/disk/by-id/a" fits no disk`,
+		`wwnWithExtension: "0x5001b448b1a00002"`: "9:89: spec.hosts[0].disk.hints.wwnWithExtension: is not supported by the Assisted Installer",
+		`wwn: "5001B448B1A00003"`:                `spec.hosts[0].disk.hints.wwn: "5001B448B1A00003" matches no disk`,
+		`deviceName: /dev/disk/by-id/a`:          `spec.hosts[0].disk.hints.deviceName: "/dev/disk/by-id/a" matches no disk`,
 	} {
 		c := sample.Parse(t, `apiVersion: oaictl.io/v1alpha1
 kind: Cluster

@@ -57,7 +57,7 @@ func (c *connection) approve(ctx context.Context, a model.Action) error {
 }
 
 var (
-	errOther  = errors.New("another object has its name by now")
+	errOther  = errors.New("another object has its name now")
 	errDenied = errors.New("it was denied")
 )
 
@@ -161,7 +161,7 @@ func (c *connection) fault(op, on string, err error) error {
 		f.Permanent = true
 		f.Next = model.Advicef("kubectl get csr %s -o yaml", listtext.Quoted(on))
 		if op != "approve the certificate request" {
-			f.Next = "correct what the file says of the host and run the same command again"
+			f.Next = "correct the settings of the host in the file and run the same command again"
 		}
 	}
 	return f

@@ -145,7 +145,8 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *model.Rem
 	}
 	created := func(at time.Time) time.Time { // which the API server itself dates
 		if at.Sub(there) > oddClock {
-			odd = fmt.Errorf("%w: it says %s, and has something of %s", errNoClock, there.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
+			odd = fmt.Errorf("%w: its time is %s, but it has an object that was created at %s",
+				errNoClock, there.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339))
 		}
 		return ago(at)
 	}
@@ -177,7 +178,7 @@ func (c *connection) look(ctx context.Context, now time.Time, removal *model.Rem
 // oddClock is how far what an API server dates may be ahead of the time that its answers tell.
 const oddClock = 30 * time.Second
 
-var errNoClock = errors.New("the clock of its API server is not known, without which no certificate request can be judged")
+var errNoClock = errors.New("the time of its API server is not known, so oaictl cannot check certificate requests")
 
 // synced waits for the first lists, and says why nothing comes where nothing does.
 func (c *connection) synced(ctx context.Context) error {

@@ -61,8 +61,8 @@ func Describe(ctx context.Context, kubeconfig []byte, secrets bool) (Description
 	case err != nil:
 		return fail(model.CodeFailure, err, "check that its API server can be reached from here")
 	case d.ID == "" || d.Name == "":
-		return fail(model.CodeInput, fmt.Errorf("%s is no OpenShift cluster: it has no ClusterVersion, or no domain", client.Host),
-			"give the kubeconfig of the cluster that hosts are added to")
+		return fail(model.CodeInput, fmt.Errorf("%s is not an OpenShift cluster: it has no ClusterVersion, or no domain", client.Host),
+			"give the kubeconfig of the cluster to which you add hosts")
 	}
 	return d, nil
 }

@@ -95,7 +95,7 @@ func (c *connection) leaves(ctx context.Context, pod *corev1.Pod, o model.DrainO
 		sets := c.Metadata.Resource(appsv1.SchemeGroupVersion.WithResource("daemonsets")).Namespace(pod.Namespace)
 		switch _, err := sets.Get(ctx, owner.Name, metav1.GetOptions{}); {
 		case apierrors.IsNotFound(err) && !o.Force:
-			return false, fmt.Sprintf("Pods of the DaemonSet %s, which is gone (use --force to delete its pods)", owner.Name), nil
+			return false, fmt.Sprintf("Pods of the DaemonSet %s, which does not exist any more (use --force to delete its pods)", owner.Name), nil
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return false, "", fmt.Errorf("get the DaemonSet %s/%s: %w", pod.Namespace, owner.Name, err)

@@ -33,7 +33,7 @@ func TestWhichPodsLeave(t *testing.T) {
 		finished = func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }
 		deleted  = func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(clock.Real().Now().Add(-time.Minute))) }
 	)
-	const gone = "Pods of the DaemonSet gone, which is gone (use --force to delete its pods)"
+	const gone = "Pods of the DaemonSet gone, which does not exist any more (use --force to delete its pods)"
 	scheme := fake.NewTestScheme()
 	must.Do(t, metav1.AddMetaToScheme(scheme))
 	set := &metav1.PartialObjectMetadata{

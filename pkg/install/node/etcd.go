@@ -97,10 +97,10 @@ func readMembers(endpoints map[string]string, isNode func(string) bool) (members
 	for id, text := range endpoints {
 		address, err := netip.ParseAddr(text)
 		if err != nil {
-			return nil, fmt.Sprintf("the address %q of the member %q is none", text, id)
+			return nil, fmt.Sprintf("the address %q of the member %q is not valid", text, id)
 		}
 		if _, err := strconv.ParseUint(id, 16, 64); err != nil || isNode(id) {
-			return nil, fmt.Sprintf("etcd has not told its members to its operator, which lists %q instead", id)
+			return nil, fmt.Sprintf("the etcd operator does not know the members of etcd yet, and lists %q instead", id)
 		}
 		members = append(members, model.EtcdMember{ID: id, Address: address.Unmap()})
 	}
@@ -117,7 +117,7 @@ func readHealth(message string) (unhealthy []string, trouble string) {
 	parts := strings.Split(message, ", ")
 	counts, is := strings.CutSuffix(parts[0], " members are available")
 	if !is {
-		return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+		return nil, fmt.Sprintf("the etcd operator reports about its members: %q", message)
 	}
 	first, second, some := strings.Cut(counts, " of ")
 	healthy, err := strconv.Atoi(first)
@@ -131,12 +131,12 @@ func readHealth(message string) (unhealthy []string, trouble string) {
 			name, ill = strings.CutSuffix(part, " has not started")
 		}
 		if !ill || name == "" {
-			return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+			return nil, fmt.Sprintf("the etcd operator reports about its members: %q", message)
 		}
 		unhealthy = append(unhealthy, name)
 	}
 	if err != nil || failed != nil || healthy < 0 || healthy+len(unhealthy) != all {
-		return nil, fmt.Sprintf("the etcd operator says of its members: %q", message)
+		return nil, fmt.Sprintf("the etcd operator reports about its members: %q", message)
 	}
 	return unhealthy, ""
 }

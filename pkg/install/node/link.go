@@ -70,7 +70,7 @@ func (c *connection) createMachine(ctx context.Context, a model.Action, observed
 		return m.GetLabels()[labelMachineRole] == "master" && m.GetDeletionTimestamp() == nil
 	})
 	if i < 0 {
-		return c.failed("create the Machine", a.Name, errors.New("the cluster has none of its control plane after which it could be made"))
+		return c.failed("create the Machine", a.Name, errors.New("the cluster has no control plane Machine that could be its model"))
 	}
 	role := "master"
 	if node := observed.Spoke.NodeByName(a.Node); node != nil && node.Arbiter() {
@@ -78,7 +78,8 @@ func (c *connection) createMachine(ctx context.Context, a model.Action, observed
 	}
 	provider, _, _ := unstructured.NestedMap(all.Items[i].Object, "spec", "providerSpec")
 	return c.create(ctx, machines, a.Name, fields{
-		"labels":      fields{labelMachineCluster: all.Items[i].GetLabels()[labelMachineCluster], labelMachineRole: role, labelMachineType: role},
+		"labels": fields{labelMachineCluster: all.Items[i].GetLabels()[labelMachineCluster], labelMachineRole: role,
+			labelMachineType: role},
 		"annotations": fields{hostOfMachine: machineSpace + "/" + a.Target, instanceState: "externally provisioned"},
 	}, fields{"spec": fields{"metadata": fields{}, "providerSpec": provider}})
 }
@@ -93,7 +94,8 @@ func (c *connection) reportHardware(ctx context.Context, a model.Action, observe
 	nics := []any{}
 	for _, address := range node.Addresses {
 		card := cardOf(observed, a.Node, address.String())
-		nic := fields{"ip": address.String(), "name": cmp.Or(card.Name, "unknown"), "model": "unknown", "speedGbps": 0, "vlanId": 0, "pxe": true}
+		nic := fields{"ip": address.String(), "name": cmp.Or(card.Name, "unknown"), "model": "unknown",
+			"speedGbps": 0, "vlanId": 0, "pxe": true}
 		if card.MAC != "" {
 			nic["mac"] = card.MAC
 		}

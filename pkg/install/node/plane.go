@@ -251,5 +251,5 @@ func (p *Plane) Act(ctx context.Context, desired *model.Desired, observed *model
 		}
 	}
 	return &model.Fault{Code: model.CodeFailure, Op: string(action.Kind), On: action.Name, Permanent: true,
-		Err: errors.New("the nodes plane knows no such action")}
+		Err: errors.New("this action is not supported on nodes")}
 }

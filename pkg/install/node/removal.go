@@ -174,7 +174,8 @@ func gone(err error) error {
 }
 
 func (c *connection) cordon(ctx context.Context, a model.Action) error {
-	return c.failed("cordon the node", a.Name, c.patchNode(ctx, a, map[string]any{removesNode: a.Name}, map[string]any{"unschedulable": true}))
+	return c.failed("cordon the node", a.Name, c.patchNode(ctx, a, map[string]any{removesNode: a.Name},
+		map[string]any{"unschedulable": true}))
 }
 
 // markNode notes on a Node which host it is: nothing else says so once that has gone back.
@@ -214,7 +215,7 @@ func (c *connection) patch(ctx context.Context, kind schema.GroupVersionResource
 func (c *connection) lower(ctx context.Context, a model.Action, observed *model.Observed) error {
 	set := observed.Spoke.MachineSet(a.Name)
 	if set == nil || set.Replicas < 1 || slices.Contains(set.Lowered, a.Target) {
-		return c.failed("lower the MachineSet", a.Name, errors.New("it is not as it was seen"))
+		return c.failed("lower the MachineSet", a.Name, errors.New("it has changed"))
 	}
 	uids := []string{a.Target}
 	for _, m := range observed.Spoke.Machines { // those of others that are still there
@@ -255,7 +256,7 @@ func (c *connection) failed(op, on string, err error) error {
 	switch {
 	case c.isDenied(f):
 	case apierrors.IsConflict(err):
-		f.Err = fmt.Errorf("it has changed meanwhile: %w", err)
+		f.Err = fmt.Errorf("it has changed in the meantime: %w", err)
 	}
 	return f
 }

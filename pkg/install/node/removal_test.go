@@ -254,7 +254,7 @@ func TestDrains(t *testing.T) {
 			return
 		}
 		held = true
-		if !strings.Contains(e.Message, "default/db") || !strings.Contains(e.Message, "held by the budget db") || !l.hasNode("w-1") {
+		if !strings.Contains(e.Message, "default/db") || !strings.Contains(e.Message, "protected by the PodDisruptionBudget db") || !l.hasNode("w-1") {
 			t.Errorf("told %s", e.Message)
 		}
 		check.Do(t, l.kube.Client.PolicyV1().PodDisruptionBudgets("default").Delete(t.Context(), "db", metav1.DeleteOptions{}))
@@ -300,7 +300,7 @@ func TestDrainTimesOut(t *testing.T) {
 	l.pod("db", "w-1", nil)
 	l.budget("db")
 	_, err := l.remove(l.removing(func(r *model.Removal) { r.Drain.Timeout = 5 * time.Minute }, "w-1"), nil)
-	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is held by the budget db since") {
+	if model.FaultOf(err).Code != model.CodeTimeout || !strings.Contains(err.Error(), "default/db is protected by the PodDisruptionBudget db since") {
 		t.Errorf("got %v", err)
 	}
 	if !strings.Contains(string(model.FaultOf(err).Next), "kubectl uncordon w-1") || !l.hasNode("w-1") {
@@ -380,7 +380,7 @@ func (l *leaving) killed(service install.Service, desired *model.Desired) (runs 
 func TestControlPlaneOfThree(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	_, err := l.remove(l.removing(nil, "cp-1"), nil)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, but it needs 3") || !strings.Contains(model.FaultOf(err).Next.String(), "replace-node cp-1") {
 		t.Errorf("got %v; next %s", err, model.FaultOf(err).Next)
 	}
 	l.untouched("cp-0", "cp-1", "cp-2")

@@ -197,12 +197,12 @@ func TestReplacesWithoutMachines(t *testing.T) {
 func TestReplacementIsRefused(t *testing.T) {
 	l := newLeaving(t, true, nil)
 	result, err := l.remove(l.replacing("cp-1", "cp-3"), nil)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, and needs 3") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "etcd would have 2 members, but it needs 3") {
 		t.Errorf("one that is well: %v", err)
 	}
 	byItself := false // once the new one has joined
 	for _, s := range result.Plan.Removals[0].Left {
-		byItself = byItself || s.Message == "wait for the etcd operator to take the member of cp-1 away"
+		byItself = byItself || s.Message == "wait for the etcd operator to remove the member of cp-1"
 		if s.Kind == model.DeleteSecret {
 			t.Errorf("one that is well: %s", s.Message)
 		}

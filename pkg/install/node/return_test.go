@@ -101,7 +101,7 @@ func TestReturns(t *testing.T) {
 			if err != nil || !slices.Equal(p.given, []string{"w-0"}) || len(p.forgotten) > 0 {
 				t.Fatalf("given back %v, forgotten %v: %v", p.given, p.forgotten, err)
 			}
-			if !strings.Contains(result.Plan.Message, "given back to their pools: w-0") || !slices.Contains(result.Plan.Next.Commands(), "get hosts") {
+			if !strings.Contains(result.Plan.Message, "returned to their pools: w-0") || !slices.Contains(result.Plan.Next.Commands(), "get hosts") {
 				t.Errorf("%s; next %s", result.Plan.Message, result.Plan.Next)
 			}
 			if p.hasNode("w-0") {
@@ -135,7 +135,7 @@ func TestReturnsRunning(t *testing.T) {
 	if err != nil || len(p.given) != 1 || p.hasNode("w-0") {
 		t.Fatalf("given back %v: %v; waits %+v", p.given, err, result.Plan.Waits)
 	}
-	if !strings.Contains(result.Plan.Message, "given back to their pools: w-0") || strings.Contains(result.Plan.Next.String(), "switch w-0 off") {
+	if !strings.Contains(result.Plan.Message, "returned to their pools: w-0") || strings.Contains(result.Plan.Next.String(), "switch w-0 off") {
 		t.Errorf("%s; next %s", result.Plan.Message, result.Plan.Next)
 	}
 	if after := deleted.Sub(<-off); after < 3*time.Minute {

@@ -128,7 +128,7 @@ spec:
 	}
 	c.Spec.Hosts[0].Disk.Hints.WWNWithExtension = "0x5001b448b1a00002"
 	_, err = render.Hub(c, render.Options{Later: true})
-	check.Says(t, err, "spec.hosts[0].disk.hints.wwnWithExtension: is not known to the Assisted Installer", "not refused")
+	check.Says(t, err, "spec.hosts[0].disk.hints.wwnWithExtension: is not supported by the Assisted Installer", "not refused")
 }
 
 // TestMachinesNameTheirCluster where nothing else says it: not where the InfraEnv

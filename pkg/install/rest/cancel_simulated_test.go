@@ -86,7 +86,7 @@ func TestCancelledPreparation(t *testing.T) {
 			if model.FaultOf(err).Code != model.CodeFailed || result.Verdict != model.VerdictCancelled || wire.installs != 1 {
 				t.Fatalf("code %d, verdict %s, %d install calls: %v", model.FaultOf(err).Code, result.Verdict, wire.installs, err)
 			}
-			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled while it was being prepared") {
+			if next := model.FaultOf(err).Next; !strings.Contains(next.String(), "run the same command again") || !strings.Contains(err.Error(), "cancelled during its preparation") {
 				t.Errorf("the end says %v; next %s", err, next)
 			}
 			check.Equal(t, result.Observed.Cluster.State, model.ClusterReady, "the cluster is")

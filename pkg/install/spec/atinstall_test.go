@@ -56,7 +56,7 @@ func TestAtInstall(t *testing.T) {
 	for name, tt := range map[string]struct{ from, to, problem string }{
 		"required":           {"topology: {required: {workers: 0}}", "topology: {controlPlane: 1}", "write topology.required: {workers: 0} and add them with `oaictl add-node`"},
 		"required in part":   {"workers: 0", "workers: 1", "a single node has no workers when it is installed"},
-		"which is the node?": {"{required: {workers: 0}}\n  hosts:\n", "{controlPlane: 1, workers: 2, required: {workers: 0}}\n  hosts:\n  - {name: any, match: {mac: \"52:54:00:00:00:03\"}}\n", "spec.hosts[0].role: is open"},
+		"which is the node?": {"{required: {workers: 0}}\n  hosts:\n", "{controlPlane: 1, workers: 2, required: {workers: 0}}\n  hosts:\n  - {name: any, match: {mac: \"52:54:00:00:00:03\"}}\n", "spec.hosts[0].role: is not set"},
 		"arbiter":            {"required:", "arbiters: 1, required:", "a single node has no arbiter or fencing"},
 	} {
 		t.Run(name, func(t *testing.T) {

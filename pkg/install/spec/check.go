@@ -175,10 +175,10 @@ func (k *checker) ignition(field string, d *Document) {
 	version, _ := header["version"].(string)
 	switch {
 	case !strings.HasPrefix(version, "3."):
-		k.Report(field, "is not Ignition of version 3", `write ignition: {version: "3.1.0"} in it; Butane has to be translated first`)
+		k.Report(field, "is not Ignition of version 3", `write ignition: {version: "3.1.0"} in it; convert Butane to Ignition first`)
 	case version != "3.1.0" && version != "3.2.0":
-		k.Report(field, "is Ignition of version "+version+", of which the service takes 3.1.0 and 3.2.0 only",
-			`write ignition: {version: "3.2.0"} in it, and leave out what only later versions know`)
+		k.Report(field, "is Ignition of version "+version+", but the service only accepts 3.1.0 and 3.2.0",
+			`write ignition: {version: "3.2.0"} in it, and remove the fields of later versions`)
 	}
 }
 
@@ -199,7 +199,7 @@ func (k *checker) registry() {
 		if k.Required(field+".source", mirror.Source, "write what is mirrored, such as quay.io/openshift-release-dev/ocp-release") {
 			k.Repository(field+".source", mirror.Source)
 		}
-		k.ReportIf(len(mirror.Mirrors) == 0, field+".mirrors", "is missing", "list where to pull from instead")
+		k.ReportIf(len(mirror.Mirrors) == 0, field+".mirrors", "is missing", "list the mirrors to pull from")
 		for j, target := range mirror.Mirrors {
 			k.Repository(fmt.Sprintf("%s.mirrors[%d]", field, j), target)
 		}
@@ -244,7 +244,7 @@ func (k *checker) extras() {
 		[]string{"connected", "has-inventory", "inventory-not-fully-truncated", "machine-cidr-defined", "hostname-unique", "hostname-valid"})
 	k.Overrides("spec.overrides.installConfig", s.Overrides.InstallConfig, "pullSecret")
 	for _, p := range installcfg.Check(s.Overrides.InstallConfig) {
-		k.Report("spec.overrides.installConfig."+p.Path, p.Message, "leave it out, or say it with a manifest: spec.manifests")
+		k.Report("spec.overrides.installConfig."+p.Path, p.Message, "omit it, or use a manifest: spec.manifests")
 	}
 	bundle, _ := s.Overrides.InstallConfig["additionalTrustBundle"].(string)
 	k.certificateText("spec.overrides.installConfig.additionalTrustBundle", bundle)
@@ -254,7 +254,7 @@ func (k *checker) extras() {
 		k.Report("spec.boot.method", "is redfish, but no hosts are listed", "list the hosts with their BMCs")
 	}
 	if s.Boot.Method == BootMetal3 && !slices.ContainsFunc(s.Hosts, func(h Host) bool { return h.BMC != nil }) {
-		k.Report("spec.boot.method", "is metal3, but no host has a bmc", "write the BMCs of the hosts that the hub is to boot")
+		k.Report("spec.boot.method", "is metal3, but no host has a bmc", "write the BMCs of the hosts that the hub must boot")
 	}
 	if e := s.IgnitionEndpoint; e != nil {
 		k.Required("spec.ignitionEndpoint.url", e.URL, "write the address of the machine config server")

@@ -31,7 +31,7 @@ func (k *checker) identity() {
 	k.baseDomain()
 	k.EachValid("metadata.tags", c.Metadata.Tags, tagWords.MatchString, "%q cannot be a tag",
 		"use letters, digits, underscores and single spaces")
-	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "%q is a tag by which oaictl knows its own clusters", "leave it out")
+	k.EachValid("metadata.tags", c.Metadata.Tags, isUsersTag, "oaictl uses the tag %q to identify its own clusters", "leave it out")
 }
 
 // isUsersTag reports whether a tag is not one of those that oaictl writes.
@@ -55,7 +55,7 @@ func (k *checker) clusterName() {
 
 func (k *checker) baseDomain() {
 	domain := k.cluster.Spec.BaseDomain
-	if !k.Required("spec.baseDomain", domain, "write the DNS domain that the cluster's name is put before") {
+	if !k.Required("spec.baseDomain", domain, "write the DNS domain of the cluster, without the cluster's name") {
 		return
 	}
 	switch {
@@ -64,7 +64,7 @@ func (k *checker) baseDomain() {
 	case !strings.Contains(domain, "."):
 		k.Report("spec.baseDomain", fmt.Sprintf("%q has one part only", domain), "use a domain of at least two parts, such as example.com")
 	case oneLetterEnd.MatchString(domain):
-		k.Report("spec.baseDomain", fmt.Sprintf("the last part of %q is one character, which the service does not take", domain),
+		k.Report("spec.baseDomain", fmt.Sprintf("the last part of %q is only one character, which the service does not accept", domain),
 			"use a domain such as example.com")
 	case fourNumbers.MatchString(domain):
 		k.Report("spec.baseDomain", fmt.Sprintf("%q looks like an IP address", domain), "use a domain such as example.com")
@@ -126,7 +126,8 @@ func (k *checker) openshift() {
 }
 
 func (k *checker) bootImage(field string, image ImageType) {
-	k.ReportIf(image == ImageFull && k.cluster.Spec.Platform.onOracleCloud(), field, "platform external oci goes with the minimal image only",
+	k.ReportIf(image == ImageFull && k.cluster.Spec.Platform.onOracleCloud(), field, "platform external oci only works with "+
+		"the minimal image",
 		"write minimal, or leave it out")
 }
 
@@ -162,7 +163,7 @@ func (k *checker) platform() {
 	case p.Type == External && (p.External == nil || p.External.Name == ""):
 		k.Report("spec.platform.external.name", "is missing", "platform external needs the name of the infrastructure")
 	case p.Type != External && p.External != nil:
-		k.Report("spec.platform.external", fmt.Sprintf("goes with platform external, but the platform is %s", p.Type), "")
+		k.Report("spec.platform.external", fmt.Sprintf("is only for platform external, but the platform is %s", p.Type), "")
 	}
 	if p.External != nil && p.External.CloudControllerManager != "" && p.External.CloudControllerManager != "External" {
 		k.Report("spec.platform.external.cloudControllerManager", fmt.Sprintf("%q is not known here", p.External.CloudControllerManager),
@@ -189,8 +190,8 @@ func (k *checker) halfPlatform() {
 		given := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return override[part] == nil })
 		if len(given) > 0 && len(given) < len(parts) {
 			k.Report(fmt.Sprintf("spec.overrides.installConfig.platform.%s.%s", platform, given[0]),
-				"is a part of what belongs together: "+strings.Join(parts, ", "),
-				"write all of them, or none: then the service writes placeholders, which you replace once the cluster is installed")
+				"must be set together with the others of this group: "+strings.Join(parts, ", "),
+				"write all of them, or none. Without them the service writes placeholders, and you replace these after the installation")
 		}
 	}
 }
@@ -209,7 +210,7 @@ func (k *checker) topology() {
 	k.workerCounts()
 	k.hostCounts()
 	if len(k.cluster.Spec.Hosts) == 0 && !k.cluster.Spec.AcceptUnknownHosts {
-		k.Report("spec.hosts", "is missing, so any machine that boots the image would be installed and wiped",
+		k.Report("spec.hosts", "is missing, so each machine that boots the image would be wiped and installed",
 			"list the hosts, or write acceptUnknownHosts: true")
 	}
 }
@@ -220,7 +221,7 @@ func (k *checker) controlPlaneCount() {
 	n := c.ControlPlaneCount()
 	switch {
 	case n < 1 || n > 5:
-		k.Report(field, fmt.Sprintf("%d control plane machines make no cluster", n), "use 1, 2 with an arbiter or fencing, 3, 4 or 5")
+		k.Report(field, fmt.Sprintf("a cluster cannot have %d control plane machines", n), "use 1, 2 with an arbiter or fencing, 3, 4 or 5")
 	case n > 3 && c.olderThan(minorLargeControlPlane):
 		k.tooOld(field, fmt.Sprintf("%d control plane machines", n), minorLargeControlPlane)
 	case n == 1 && (c.ArbiterCount() > 0 || t.Fencing):
@@ -231,9 +232,9 @@ func (k *checker) controlPlaneCount() {
 	case n == 1 && c.WorkerCount() > 0:
 		k.laterWorkers()
 	case n != 2 && c.ArbiterCount() > 0:
-		k.Report("spec.topology.arbiters", fmt.Sprintf("an arbiter goes with 2 control plane machines, but there are %d", n), "")
+		k.Report("spec.topology.arbiters", fmt.Sprintf("an arbiter needs 2 control plane machines, but there are %d", n), "")
 	case n != 2 && t.Fencing:
-		k.Report("spec.topology.fencing", fmt.Sprintf("fencing goes with 2 control plane machines, but there are %d", n), "")
+		k.Report("spec.topology.fencing", fmt.Sprintf("fencing needs 2 control plane machines, but there are %d", n), "")
 	}
 }
 
@@ -245,8 +246,8 @@ func (k *checker) laterWorkers() {
 	}
 	for i := range first.Spec.Hosts {
 		if h := &first.Spec.Hosts[i]; h.Role == Auto {
-			k.Report(first.HostField(h, "role"), "is open, so that it cannot be told which host is the single node and which are added to it later",
-				"write role: worker for those that are added")
+			k.Report(first.HostField(h, "role"), "is not set, so it is not known which host is the single node and which hosts are added later",
+				"write role: worker for the hosts that are added later")
 		}
 	}
 }
@@ -262,7 +263,7 @@ func (k *checker) twoNodes() {
 	}
 	switch arbiters := c.ArbiterCount(); {
 	case arbiters > 0 && t.Fencing:
-		k.Report("spec.topology", "two control plane machines have an arbiter or fencing, not both", "")
+		k.Report("spec.topology", "two control plane machines can have an arbiter or fencing, not both", "")
 	case arbiters == 0 && !t.Fencing:
 		k.Report("spec.topology.controlPlane", "two control plane machines need a third vote",
 			"write arbiters: 1, or fencing: true with fencing credentials for both hosts")
@@ -271,11 +272,11 @@ func (k *checker) twoNodes() {
 	case arbiters > 0 && c.olderThan(minorArbiterNone) && c.Spec.Platform.Type == NoneType:
 		k.tooOld("spec.platform.type", "arbiters with platform none", minorArbiterNone)
 	case arbiters > 0 && c.Spec.Platform.Type != BareMetal && c.Spec.Platform.Type != NoneType:
-		k.Report("spec.platform.type", fmt.Sprintf("an arbiter goes with platform baremetal, not %s", c.Spec.Platform.Type), "")
+		k.Report("spec.platform.type", fmt.Sprintf("an arbiter needs platform baremetal, not %s", c.Spec.Platform.Type), "")
 	case t.Fencing && c.olderThan(minorFencing):
 		k.tooOld("spec.topology.fencing", "two nodes with fencing", minorFencing)
 	case t.Fencing && c.Spec.Platform.Type != BareMetal && c.Spec.Platform.Type != NoneType:
-		k.Report("spec.platform.type", fmt.Sprintf("fencing goes with platform baremetal or none, not %s", c.Spec.Platform.Type), "")
+		k.Report("spec.platform.type", fmt.Sprintf("fencing needs platform baremetal or none, not %s", c.Spec.Platform.Type), "")
 	}
 }
 
@@ -287,7 +288,7 @@ func (k *checker) workerCounts() {
 		k.Report("spec.topology.required.workers", fmt.Sprintf("%d of %d workers cannot be required", *required, k.cluster.WorkerCount()), "")
 	}
 	if t.Required.Within != 0 && t.Required.Workers == nil {
-		k.Report("spec.topology.required.within", "says how long to wait for optional workers, but all are required",
+		k.Report("spec.topology.required.within", "is the time to wait for optional workers, but all workers are required",
 			"write required.workers too")
 	}
 }
@@ -312,8 +313,8 @@ func (k *checker) hostCounts() {
 		{Worker, "spec.topology.workers", c.WorkerCount()},
 	} {
 		if roles[shape.role] > shape.want {
-			k.Report(shape.field, fmt.Sprintf("there are to be %d, but %s the role %s", shape.want, hostsHave(roles[shape.role]), shape.role),
-				"make the number and the roles of the hosts agree")
+			k.Report(shape.field, fmt.Sprintf("the topology has %d, but %s the role %s", shape.want, hostsHave(roles[shape.role]), shape.role),
+				"make the number match the roles of the hosts")
 			return
 		}
 		missing += shape.want - roles[shape.role]
@@ -321,7 +322,7 @@ func (k *checker) hostCounts() {
 	switch free := roles[Auto]; {
 	case free > missing:
 		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts),
-			len(c.Spec.Hosts)-free+missing), "make the topology and the list of hosts agree")
+			len(c.Spec.Hosts)-free+missing), "make the topology match the list of hosts")
 	case free < missing && !c.Spec.AcceptUnknownHosts:
 		k.Report("spec.hosts", fmt.Sprintf("there are %d hosts, but the topology has %d machines", len(c.Spec.Hosts),
 			len(c.Spec.Hosts)-free+missing), "add the missing hosts, or write acceptUnknownHosts: true")

@@ -62,7 +62,7 @@ func (k *checker) hostName(i int, h *Host) {
 		k.Report(field, fmt.Sprintf("%q cannot be the hostname of a node", h.Hostname), "use a name that no other host has")
 	case len(h.Hostname) > maxLabel:
 		k.Report(field, fmt.Sprintf("%q is %d characters long", h.Hostname, len(h.Hostname)),
-			fmt.Sprintf("use at most %d, dots included: the service takes no longer hostname", maxLabel))
+			fmt.Sprintf("use at most %d characters, including dots: the service does not accept a longer hostname", maxLabel))
 	case !values.IsDomain(h.Hostname):
 		k.Report(field, fmt.Sprintf("%q cannot be a hostname", h.Hostname), values.LowerRemedy(h.Hostname, values.IsDomain))
 	}
@@ -71,8 +71,8 @@ func (k *checker) hostName(i int, h *Host) {
 func (k *checker) match(i int, m Match) {
 	field := hostField(i, "match")
 	if m == (Match{}) {
-		k.Report(field, "is missing, so no machine can be recognised as this host",
-			"write match: {mac: ADDRESS}; serial, uuid, hostname, bmc, infraEnv and agent do as well")
+		k.Report(field, "is missing, so oaictl cannot identify the machine of this host",
+			"write match: {mac: ADDRESS}; or use serial, uuid, hostname, bmc, infraEnv or agent")
 		return
 	}
 	k.MAC(field+".mac", m.MAC)
@@ -94,11 +94,13 @@ func (k *checker) reserved(i int, m Match) {
 	pool, host, found := strings.Cut(m.Agent, "/")
 	if !found || strings.TrimSpace(pool) == "" || !values.IsDomain(host) {
 		k.Report(field+".agent", fmt.Sprintf("%q does not name a host of a pool", m.Agent),
-			"write NAMESPACE/NAME of its Agent on a hub; with a REST service the name or id of its InfraEnv, a slash, and its id")
+			"on a hub, write NAMESPACE/NAME of its Agent; with a REST service, write the name or id of its InfraEnv, a slash, and "+
+				"the id of the host")
 	}
-	k.ReportIf(m.InfraEnv != "", field+".infraEnv", "makes an image for the host, but match.agent says that it runs another already",
+	k.ReportIf(m.InfraEnv != "", field+".infraEnv", "makes an image for the host, but match.agent names a host that already "+
+		"runs another image",
 		"keep one of the two")
-	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "is a matter of the image that a host of a pool has booted",
+	k.ReportIf(k.cluster.Spec.Hosts[i].Net != nil, hostField(i, "net"), "belongs to the image that the host of the pool has already booted",
 		"leave it out")
 }
 
@@ -115,10 +117,11 @@ func (k *checker) ownInfraEnv(field, name string) {
 		k.Report(field, fmt.Sprintf("%q cannot be the name of an InfraEnv that serves one host", name),
 			fmt.Sprintf("it is a DNS name of at most %d characters; ", maxLabel)+values.LowerRemedy(name, values.IsDomain))
 	case shared.Ref != "":
-		k.Report(field, "is an InfraEnv that is made for the host, but the hosts boot "+shared.Ref+", which exists already",
+		k.Report(field, "creates an InfraEnv for the host, but the hosts boot "+shared.Ref+", which already exists",
 			"leave it out, or spec.infraEnv.ref")
 	case shared.Bind == BindLate:
-		k.Report(field, "belongs to the cluster from its start, but spec.infraEnv.bind is late", "leave it out, or write bind: early")
+		k.Report(field, "makes an InfraEnv that is bound to the cluster from the start, but spec.infraEnv.bind is late",
+			"leave it out, or write bind: early")
 	}
 }
 
@@ -136,8 +139,8 @@ func (k *checker) bmc(i int, h *Host) {
 	if h.BMC.Credentials.IsZero() {
 		k.defaultAstray(astray{
 			field: defaultsField + ".bmc.credentials", of: i, own: field + ".credentials",
-			message: "is missing: nothing says how to log in to the BMC of " + k.hostLabel(i),
-			remedy:  "write where user:password is read from: credentials: {env: NAME}",
+			message: "is missing: oaictl cannot log in to the BMC of " + k.hostLabel(i),
+			remedy:  "write the source of user:password: credentials: {env: NAME}",
 		})
 	}
 }
@@ -165,7 +168,7 @@ func (k *checker) disk(i int, d Disk) {
 		switch {
 		case !strings.HasPrefix(path, "/dev/"):
 			k.Report(field, fmt.Sprintf("%q is not the path of a device", path),
-				"write it as /dev/disk/by-id/…, which does not change with a reboot")
+				"write it as /dev/disk/by-id/…: this name does not change with a reboot")
 		case path == d.Hints.DeviceName:
 			k.Report(field, fmt.Sprintf("%s is the disk to install on", path), "keep another disk, or install on another one")
 		case slices.Contains(d.Keep[:j], path):
@@ -199,7 +202,7 @@ func (k *checker) fencing(i int, h *Host) {
 		if k.Required(field+".address", h.Fencing.Address, "write the Redfish address of the machine's BMC") {
 			k.fencingAddress(i, h)
 		}
-		k.ReportIf(h.Fencing.Credentials.IsZero(), field+".credentials", "is missing", "write where user:password is read from")
+		k.ReportIf(h.Fencing.Credentials.IsZero(), field+".credentials", "is missing", "write the source of user:password")
 	}
 }
 
@@ -303,7 +306,7 @@ func (k *checker) sharedBMCs() {
 			}
 			hint := ""
 			if mine.System == "" || other.System == "" {
-				hint = "write each machine's own address, or, where one BMC has several systems, bmc.system for each"
+				hint = "write the address of each machine, or, if one BMC has several systems, bmc.system for each machine"
 			}
 			k.Report(hostField(i, "bmc.address"), fmt.Sprintf("the BMC %s belongs to %s already", values.BMCHost(h.BMC.Address),
 				k.ownerLabel(other.host, i)), hint)

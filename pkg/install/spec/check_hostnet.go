@@ -80,7 +80,7 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		"mtu": n.MTU != 0,
 	} {
 		k.ReportIf(given, hostField(i, "net."+name), "cannot be set together with nmstate, which describes the whole network",
-			"keep one of them; only interfaces goes with nmstate")
+			"keep one of them; with nmstate, only interfaces can be set")
 	}
 	if n.NMState.Text() == "" || k.IsFailed(field) {
 		return nil
@@ -91,11 +91,11 @@ func (k *checker) nmstate(i int, h *Host) []addressAt {
 		return nil
 	}
 	for _, name := range doc.unnamed {
-		k.Report(field, fmt.Sprintf("it is not known which interface of the machine %s is", name),
+		k.Report(field, fmt.Sprintf("the interface of the machine that %s describes is not known", name),
 			fmt.Sprintf("give %s a mac-address, or write interfaces: [{name: %s, mac: ADDRESS}]", name, name))
 	}
 	if len(macs) == 0 && len(doc.unnamed) == 0 {
-		k.Report(field, "names no interface of the machine",
+		k.Report(field, "has no interface of the machine",
 			"describe at least one ethernet interface, or write interfaces: [{name: NAME, mac: ADDRESS}]")
 	}
 	var list []addressAt
@@ -122,7 +122,7 @@ func (k *checker) shortForm(i int, h *Host) []addressAt {
 	}
 	plan := k.cluster.planNetwork(h)
 	if top := plan.top(); plan.vlan != 0 && !k.IsFailed(at("vlan")) && !values.InterfaceName.MatchString(top) {
-		k.Report(at("vlan"), fmt.Sprintf("makes the interface %q, a name that is too long", top),
+		k.Report(at("vlan"), fmt.Sprintf("makes the interface %q, but this name is too long", top),
 			"use a shorter name for the interface or the bond")
 	}
 	k.ports(i, h, plan)
@@ -146,7 +146,8 @@ func (k *checker) hostAddress(field, text, word string, either bool) netip.Prefi
 	ip, err := netip.ParsePrefix(text)
 	switch {
 	case err != nil:
-		k.Report(field, fmt.Sprintf("%q is not an address with a prefix length", text), fmt.Sprintf("write it as 192.168.10.11/24, or %s", word))
+		k.Report(field, fmt.Sprintf("%q is not an address "+
+			"with a prefix length", text), fmt.Sprintf("write it as 192.168.10.11/24, or %s", word))
 		return netip.Prefix{}
 	case !either && ip.Addr().Is6():
 		k.Report(field, fmt.Sprintf("%s is IPv6", ip), "write it as ip6")
@@ -170,13 +171,13 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 			k.defaultAstray(astray{
 				field: "spec.network.defaults.bond.ports", key: port, of: i, own: field + ".interfaces",
 				message: fmt.Sprintf("it is not known which interface of %s %s is", k.hostLabel(i), port),
-				remedy:  fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}] for each host, or net.mac for one without the bond", port),
+				remedy:  fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}] for each host, or net.mac for a host without the bond", port),
 			})
 		}
 		return
 	case n.Bond == nil:
 		if plan.nics[0].MAC == "" {
-			k.Report(field, "it is not known which interface of the machine is meant", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
+			k.Report(field, "the interface of the machine is not known", "write mac: ADDRESS here, or match: {mac: ADDRESS}")
 		}
 		return
 	}
@@ -187,7 +188,7 @@ func (k *checker) ports(i int, h *Host, plan netPlan) {
 	k.bond(bond, n.Bond)
 	for j, port := range n.Bond.Ports {
 		if slices.Contains(plan.unnamed, port) && !slices.Contains(n.Bond.Ports[:j], port) {
-			k.Report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("it is not known which interface of the machine %s is", port),
+			k.Report(fmt.Sprintf("%s.ports[%d]", bond, j), fmt.Sprintf("the interface of the machine that %s describes is not known", port),
 				fmt.Sprintf("write net.interfaces: [{name: %s, mac: ADDRESS}], or the MAC address here", port))
 		}
 	}

@@ -46,18 +46,18 @@ func (k *checker) classifications(list []Classification) {
 		field := fmt.Sprintf("spec.hub.classifications[%d]", i)
 		if k.Required(field+".label", c.Label, "name the label") && !values.IsLabelName(c.Label) {
 			k.Report(field+".label", fmt.Sprintf("%q cannot be the name of a label", c.Label),
-				"use letters, digits, dashes, dots and underscores; its domain is the hub's")
+				"use letters, digits, dashes, dots and underscores, without a domain: the hub adds its own")
 		}
 		switch {
 		case !k.Required(field+".value", c.Value, "write the value that the label gets"):
 		case strings.HasPrefix(c.Value, queryError):
-			k.Report(field+".value", "begins with "+queryError+", which the hub writes where a query fails", "use another value")
+			k.Report(field+".value", "begins with "+queryError+", which the hub uses for a query that fails", "use another value")
 		case !values.IsLabelName(c.Value):
 			k.Report(field+".value", fmt.Sprintf("%q cannot be the value of a label", c.Value),
 				"use at most 63 letters, digits, dashes, dots and underscores")
 		}
 		k.Required(field+".query", strings.TrimSpace(c.Query),
-			`write a question in the language of jq that is answered by true or false, such as ".cpu.count > 16"`)
+			`write a jq query with the result true or false, such as ".cpu.count > 16"`)
 		for _, before := range list[:i] {
 			if c.Label != "" && before.Name() == c.Name() {
 				k.Report(field, fmt.Sprintf("%s with the value %s appears twice here, ignoring case", c.Label, c.Value),
@@ -93,7 +93,7 @@ func (k *checker) metal3(i int) {
 	}
 	field := hostField(i, "bmc.metal3")
 	if method := k.cluster.Spec.Boot.Method; method != BootMetal3 {
-		k.Report(field, fmt.Sprintf("goes with boot.method metal3, but the method is %s", method),
+		k.Report(field, fmt.Sprintf("needs boot.method metal3, but the method is %s", method),
 			"write spec.boot.method: metal3, or leave it out")
 		return
 	}
@@ -102,12 +102,12 @@ func (k *checker) metal3(i int) {
 	case timeout < 0:
 		k.Report(field+".drainTimeout", "is negative", "")
 	case timeout > 0 && !bmc.Metal3.RemoveNode:
-		k.Report(field+".drainTimeout", "says how long a node is drained that is removed, but removeNode is not true",
+		k.Report(field+".drainTimeout", "is the time to drain a node before its removal, but removeNode is not true",
 			"write removeNode: true too")
 	}
 }
 
-const liveVersion = `write the version whose live system is booted, such as "4.20"`
+const liveVersion = `write the version of the live system to boot, such as "4.20"`
 
 func (k *checker) discoveryImage() {
 	const field = "spec.discovery.osVersion"
@@ -127,13 +127,13 @@ func (k *checker) discoveryImage() {
 func (k *checker) imported() {
 	c := k.cluster
 	k.Valid("spec.import.clusterID", c.Spec.Import.ClusterID, clusterUUID.MatchString, "%q is not a UUID",
-		"write what the cluster says: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
+		"write the output of: kubectl get clusterversion version -o jsonpath='{.spec.clusterID}'")
 	for _, field := range installFields(reflect.TypeFor[ClusterSpec](), "spec") {
 		k.ReportIf(c.Present(field), field, "says how a cluster is installed, but this one is installed already",
-			"leave it out, or leave spec.import out")
+			"omit it, or omit spec.import")
 	}
 	if c.source.file != "" && len(c.Spec.Hosts) == 0 && !c.Spec.AcceptUnknownHosts { // a caller that builds it in code may add some later
-		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts that are to be added")
+		k.Report("spec.hosts", "is missing, so there is nothing to add to the cluster", "list the hosts to add")
 	}
 	k.ReportIf(c.WorkerCount() < 0, "spec.topology.workers", "is negative", "")
 }

@@ -67,12 +67,13 @@ func (k *checker) hostPrefix(field string, network netip.Prefix, bits int) {
 	nodes := c.ControlPlaneCount() + c.WorkerCount() + c.ArbiterCount()
 	switch {
 	case bits <= network.Bits() && nodes != 1 || bits < network.Bits():
-		k.Report(field, fmt.Sprintf("/%d leaves no room in %s for the parts of several nodes", bits, network),
+		k.Report(field, fmt.Sprintf("/%d leaves no space in %s for the networks of several nodes", bits, network),
 			"use a longer host prefix, or a larger network")
 	case bits > most:
 		k.Report(field, fmt.Sprintf("/%d is too long", bits), fmt.Sprintf("use at most %d, so that a node has addresses for its pods", most))
 	case bits-network.Bits() < 31 && 1<<(bits-network.Bits()) < nodes:
-		k.Report(field, fmt.Sprintf("%s has room for %d nodes of /%d each, but there are %d", network, 1<<(bits-network.Bits()), bits, nodes),
+		k.Report(field, fmt.Sprintf("%s has space for %d nodes with /%d each, but there are %d",
+			network, 1<<(bits-network.Bits()), bits, nodes),
 			"use a longer host prefix, or a larger network")
 	}
 }
@@ -120,16 +121,16 @@ func (k *checker) families(machine, cluster, service []values.NamedNetwork) {
 			}
 			k.Report(list.field, message, remedy)
 		case !dual && len(list.read) > 0 && len(lists[0].read) > 0 && list.read[0].Prefix.Addr().Is4() != lists[0].read[0].Prefix.Addr().Is4():
-			k.Report(list.field, "is of another family than the machine network", "")
+			k.Report(list.field, "has another address family than the machine network", "")
 		case !dual && list.given == 0 && len(lists[0].read) > 0 && lists[0].read[0].Prefix.Addr().Is6():
-			k.Report(list.field, "is missing, and the service's default is IPv4", "write an IPv6 network")
+			k.Report(list.field, "is missing, and the default of the service is IPv4", "write an IPv6 network")
 		case !dual && list.field == "spec.network.service" && len(list.read) > 1:
 			k.Report(list.field, "a cluster has one service network of each family", "")
 		}
 	}
 	if dual && len(machine) > 0 && len(service) > 0 && machine[0].Prefix.Addr().Is4() != service[0].Prefix.Addr().Is4() {
 		k.Report("spec.network.service", "the address families are in another order than in spec.network.machine",
-			"the first decides the primary family; keep one order everywhere")
+			"the first family is the primary family; use the same order everywhere")
 	}
 }
 
@@ -139,7 +140,7 @@ func (k *checker) networkKind() {
 		k.Report("spec.network.type", fmt.Sprintf("OpenShiftSDN ended with 4.%d", lastSDNMinor), "use OVNKubernetes")
 	}
 	if valueOf(n.UserManaged) && p != NoneType && p != External && p != VSphere {
-		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network goes with platform none, external or vsphere, not %s", p),
+		k.Report("spec.network.userManaged", fmt.Sprintf("a user-managed network needs platform none, external or vsphere, not %s", p),
 			"for a load balancer of your own write loadBalancer: user-managed")
 	}
 	if n.UserManaged != nil && !*n.UserManaged && p == NoneType {
@@ -152,11 +153,11 @@ func (k *checker) networkKind() {
 	const field = "spec.network.loadBalancer"
 	switch {
 	case p != BareMetal && p != VSphere:
-		k.Report(field, fmt.Sprintf("a user-managed load balancer goes with platform baremetal or vsphere, not %s", p), "")
+		k.Report(field, fmt.Sprintf("a user-managed load balancer needs platform baremetal or vsphere, not %s", p), "")
 	case k.cluster.olderThan(minorUserLB):
 		k.tooOld(field, "user-managed load balancers", minorUserLB)
 	case len(n.VIPs.API) > 1 || len(n.VIPs.Ingress) > 1:
-		k.Report(field, "a user-managed load balancer does not go with dual-stack vips", "")
+		k.Report(field, "a user-managed load balancer cannot have dual-stack vips", "")
 	}
 }
 
@@ -170,7 +171,8 @@ func (k *checker) ownManifests(kind NetworkType) {
 	case !slices.Contains(others, kind) || len(k.cluster.ManifestFiles()) > 0 || k.IsFailed("spec.manifests"):
 	case slices.Contains(ignored, "all") || slices.Contains(ignored, check):
 	default:
-		k.Report("spec.network.type", fmt.Sprintf("%s needs the manifests of its vendor, and there are none", kind), "add them to spec.manifests")
+		k.Report("spec.network.type", fmt.Sprintf("%s needs the manifests of its vendor, and there are none",
+			kind), "add them to spec.manifests")
 	}
 }
 
@@ -185,7 +187,7 @@ func (k *checker) podMTU(n Network) {
 	case "", ovnKubernetes, openShiftSDN:
 	default:
 		k.Report(fieldMTU, fmt.Sprintf("it cannot be set for the network type %s, which has a separate configuration", n.Type),
-			"set it in its own manifests, and leave it out here")
+			"set it in the manifests of the network type, and omit it here")
 	}
 }
 
@@ -212,7 +214,7 @@ func (k *checker) networkDefaults() {
 	k.TimeServers(field+".ntp", d.NTP)
 	k.TimeServers("spec.network.ntp", k.cluster.Spec.Network.NTP)
 	if len(d.NTP) > 0 && len(k.cluster.Spec.Network.NTP) > 0 {
-		k.Report(field+".ntp", "adds servers to those of spec.network.ntp, which are to be the only ones", "keep one of the two lists")
+		k.Report(field+".ntp", "adds servers to spec.network.ntp, but those must be the only servers", "keep one of the two lists")
 	}
 }
 
@@ -225,7 +227,7 @@ func (k *checker) vips() {
 	ingress := k.vipList("spec.network.vips.ingress", v.Ingress)
 	if len(v.API) != len(v.Ingress) {
 		k.Report("spec.network.vips", fmt.Sprintf("there are %d addresses for the API and %d for ingress", len(v.API), len(v.Ingress)),
-			"give as many for one as for the other")
+			"give the same number of addresses for both")
 	}
 	machine := k.machineNetworks()
 	for _, address := range append(api, ingress...) {
@@ -237,7 +239,8 @@ func (k *checker) vips() {
 	for _, a := range api {
 		for _, i := range ingress {
 			if a.ip == i.ip {
-				k.Report(i.field, fmt.Sprintf("%s is the API's address already", i.ip), "use another address, unless loadBalancer is user-managed")
+				k.Report(i.field, fmt.Sprintf("%s is already the address of the API", i.ip), "use another address, unless "+
+					"loadBalancer is user-managed")
 			}
 		}
 	}
@@ -254,7 +257,7 @@ func (k *checker) vipsFit(v VIPs) bool {
 		return false
 	case c.Spec.Platform.Type == NoneType || c.Spec.Platform.Type == External || valueOf(c.Spec.Network.UserManaged):
 		k.ReportIf(given, field, fmt.Sprintf("with platform %s the cluster has no virtual addresses: a load balancer outside has them",
-			c.Spec.Platform.Type), "leave them out, and point DNS at the load balancer")
+			c.Spec.Platform.Type), "omit them, and point DNS at the load balancer")
 		return false
 	case !given:
 		k.Report(field, "is missing", "write an unused address of the machine network each for api and ingress")
@@ -275,7 +278,7 @@ func (k *checker) vipList(field string, texts []string) []addressAt {
 		}
 	}
 	if len(texts) > 2 || len(list) == 2 && list[0].ip.Is4() == list[1].ip.Is4() {
-		k.Report(field, "there is one virtual address, or one of each family", "")
+		k.Report(field, "use one virtual address, or one of each address family", "")
 	}
 	return list
 }
@@ -324,7 +327,7 @@ func (k *checker) vipNetwork(address addressAt, machine []netip.Prefix) {
 	if len(machine) == 0 { // otherwise networks that overlap are reported
 		for _, taken := range k.innerNetworks() {
 			k.ReportIf(taken.Prefix.Contains(address.ip), address.field,
-				fmt.Sprintf("%s is in the %s %s, which no machine is in", address.ip, taken.Kind, taken.Prefix),
+				fmt.Sprintf("%s is in the %s %s, where no machine is", address.ip, taken.Kind, taken.Prefix),
 				"use an unused address of the network that the machines are in")
 		}
 	}
@@ -383,7 +386,7 @@ func (k *checker) gatewayAstray(host int, field, message string) {
 		k.Report(field, message, "")
 		return
 	}
-	k.defaultAstray(astray{field: field, of: host, message: message, remedy: "correct it, or write the gateway of those hosts in their net"})
+	k.defaultAstray(astray{field: field, of: host, message: message, remedy: "correct it, or write the gateway of these hosts in their net"})
 }
 
 func (k *checker) defaultsAstray() {

@@ -21,7 +21,8 @@ func (k *checker) taints(i int, taints []Taint) {
 		k.LabelValue(field+".value", "a taint", taint.Value)
 		k.Required(field+".effect", string(taint.Effect), "write NoSchedule, PreferNoSchedule or NoExecute")
 		if slices.ContainsFunc(taints[:j], func(t Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect && t.Key != "" }) {
-			k.Report(field, fmt.Sprintf("%s:%s appears here twice", taint.Key, taint.Effect), "a node has one taint of a key and an effect")
+			k.Report(field, fmt.Sprintf("%s:%s appears here twice", taint.Key, taint.Effect), "a node can have only one taint with the "+
+				"same key and effect")
 		}
 	}
 }
@@ -37,7 +38,7 @@ func (k *checker) nodeAddresses(used map[netip.Addr]string) {
 			switch owner := used[ip]; {
 			case !ok || k.isBroken(i):
 			case ip.IsLinkLocalUnicast() || strings.Contains(text, "%"):
-				k.Report(field, fmt.Sprintf("%q is an address within one link", text), "write one that no other machine has")
+				k.Report(field, fmt.Sprintf("%q is a link-local address", text), "write an address that no other machine has")
 			case slices.Contains(k.cluster.Spec.Hosts[i].Addresses[:j], text):
 				k.Report(field, fmt.Sprintf("%s appears here twice", text), "")
 			case owner != "" && owner != own:

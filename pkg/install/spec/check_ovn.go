@@ -66,9 +66,9 @@ func (k *checker) overlapsOVN(networks []values.NamedNetwork) {
 			if !prefix.IsValid() || !network.Prefix.Overlaps(prefix) {
 				continue
 			}
-			message := fmt.Sprintf("the %s %s overlaps %s, which OVN-Kubernetes uses inside of the cluster", network.Kind, network.Prefix, prefix)
+			message := fmt.Sprintf("the %s %s overlaps %s, which OVN-Kubernetes uses inside the cluster", network.Kind, network.Prefix, prefix)
 			k.Report(cmp.Or(network.Field, field), message,
-				fmt.Sprintf("use another network, or move that of OVN-Kubernetes by a manifest of kind Network with ovnKubernetesConfig.%s",
+				fmt.Sprintf("use another network, or change the network of OVN-Kubernetes with a manifest of kind Network and ovnKubernetesConfig.%s",
 					own.keys[0]))
 		}
 	}

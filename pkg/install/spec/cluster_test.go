@@ -76,10 +76,10 @@ func TestTwoNodesWithFencing(t *testing.T) {
 		{"a path", "address: \"redfish://10.0.0.2" + systems + "1/\"", "", "redfish+https://10.0.0.2" + systems + "1/"},
 		{"another system", "address: \"https://10.0.0.2" + systems + "1\", system: \"2\"", "", "redfish+https://10.0.0.2" + systems + "2"},
 		{"its own address", "address: 10.0.0.2", "address: \"redfish://10.0.0.9" + systems + "1\"", "redfish+https://10.0.0.9" + systems + "1"},
-		{"an address alone", "address: 10.0.0.2", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, 10.0.0.2, which does not name the system"},
-		{"no system", "address: \"idrac-virtualmedia://10.0.0.2/\"", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, idrac-virtualmedia://10.0.0.2/, which does not name the system"},
-		{"without TLS", "address: \"redfish+http://10.0.0.2" + systems + "1\"", "", "which is an address without TLS, but a cluster speaks HTTPS alone"},
-		{"its own address alone", "address: 10.0.0.2", "address: 10.0.0.9", ": spec.hosts[0].fencing.address: does not name the system"},
+		{"an address alone", "address: 10.0.0.2", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, 10.0.0.2, which does not contain the system"},
+		{"no system", "address: \"idrac-virtualmedia://10.0.0.2/\"", "", ": spec.hosts[0].fencing.address: is taken from bmc.address, idrac-virtualmedia://10.0.0.2/, which does not contain the system"},
+		{"without TLS", "address: \"redfish+http://10.0.0.2" + systems + "1\"", "", "which is an address without TLS, but a cluster only uses HTTPS"},
+		{"its own address alone", "address: 10.0.0.2", "address: 10.0.0.9", ": spec.hosts[0].fencing.address: does not contain the system"},
 		{"no address of a BMC", "address: \"no such\"", "", ": spec.hosts[0].bmc.address: is not the address of a BMC"},
 		{"a Secret on a hub", "address: 10.0.0.2", "credentials: {secretRef: {name: fence}}", "10.0.0.2"},
 	} {
@@ -155,7 +155,7 @@ func TestImageOfOracleCloud(t *testing.T) {
 		text := edit{"  baseDomain", "  platform: {type: external, external: {name: oci}}\n" + add + "  baseDomain"}.apply(t, platform.apply(t, good))
 		cluster, err := parse(t, text, nil)
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "platform external oci goes with the minimal image only")):
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "platform external oci only works with the minimal image")):
 			t.Errorf("%q: %v", add, err)
 		case want != "" && err != nil:
 			t.Errorf("%q: %v", add, err)

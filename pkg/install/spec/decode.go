@@ -126,7 +126,7 @@ func (d *decoder) structure(n *yamltree.Node, at yamltree.Position, field string
 		target, key, ok := fieldByKey(v, e.Key)
 		child := values.Join(field, key)
 		if _, twice := n.Get(key); ok && twice && key != e.Key {
-			d.report(e.At, child, fmt.Sprintf("stands here as %s, too, which is its former key", e.Key), "keep "+key)
+			d.report(e.At, child, fmt.Sprintf("is also set as %s, which is its old key", e.Key), "keep "+key)
 			continue
 		}
 		if !ok {
@@ -279,7 +279,7 @@ var by11 = map[string]string{"false": "no", "true": "on"}
 func rewritten(key string, in reflect.Type) string {
 	for field := range in.Fields() {
 		if former := field.Tag.Get("former"); former != "" && former == by11[key] {
-			return fmt.Sprintf("a tool for YAML 1.1 makes it of %s; write %s", former, fieldKey(field))
+			return fmt.Sprintf("a YAML 1.1 tool wrote it for %s; write %s", former, fieldKey(field))
 		}
 	}
 	return ""

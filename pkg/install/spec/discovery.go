@@ -56,7 +56,7 @@ func (k *checker) discovery(i int, h *Host) {
 		return
 	}
 	if h.Match.InfraEnv == "" {
-		k.Report(field, "is a matter of the InfraEnv that the host shares with others",
+		k.Report(field, "belongs to the InfraEnv that the host shares with other hosts",
 			"also write match.infraEnv, which gives the host its own InfraEnv, or set it for all hosts: spec.discovery")
 		return
 	}

@@ -27,12 +27,12 @@ func (h DiskHints) RefusedByService() []Problem {
 		case row.never == nil:
 			all = append(all, Problem{
 				Field:   row.name,
-				Message: fmt.Sprintf("is not known to %s, which chooses the disk here: it would be ignored", service),
-				Remedy:  "write wwn as the machine reports it, or serialNumber, in its place",
+				Message: fmt.Sprintf("is not supported by %s, which chooses the disk here: it would be ignored", service),
+				Remedy:  "write wwn as the machine reports it, or serialNumber, instead",
 			})
 		default:
 			if why, instead := row.never(row.text); why != "" {
-				message := fmt.Sprintf("%q fits no disk: %s chooses the disk here, and %s", row.text, service, why)
+				message := fmt.Sprintf("%q matches no disk: %s chooses the disk here, and %s", row.text, service, why)
 				all = append(all, Problem{Field: row.name, Message: message, Remedy: instead})
 			}
 		}
@@ -46,7 +46,8 @@ func neverDevice(path string) (why, instead string) {
 	if strings.HasPrefix(path, byPath) || !strings.HasPrefix(path, "/dev/disk/") && !strings.HasPrefix(path, "/dev/mapper/") {
 		return "", ""
 	}
-	return "compares it with /dev/NAME and " + byPath + "… only", "write the disk's by-path, or its wwn or serialNumber in place of deviceName"
+	return "only compares it with /dev/NAME and " + byPath + "…", "write the disk's by-path, or use wwn or serialNumber instead of " +
+		"deviceName"
 }
 
 // hexWWN is a world-wide name as a number, of 8 or 16 bytes.

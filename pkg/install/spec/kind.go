@@ -44,12 +44,12 @@ func (c *Cluster) isOf(kinds []string, problems *Problems) bool {
 	p := Problem{Field: "kind", Remedy: fmt.Sprintf("write apiVersion: %s and kind: %s", APIVersion, strings.Join(kinds, ", or kind: "))}
 	switch {
 	case c.Kind == KindNodes && !slices.Contains(kinds, KindNodes):
-		p.Message = fmt.Sprintf("is %q, hosts that are added to an installed cluster; here it has to be a %s", KindNodes, Kind)
+		p.Message = fmt.Sprintf("is %q, for hosts that are added to an installed cluster; here it must be a %s", KindNodes, Kind)
 		p.Remedy = fmt.Sprintf("add the hosts with `oaictl add-node -f %s`, or give the file of a %s", listtext.Quoted(c.File()), Kind)
 	case c.Kind != "" && !slices.Contains(kinds, c.Kind):
 		p.Message = fmt.Sprintf("is a %q, not a %s", c.Kind, strings.Join(kinds, " or "))
 	case c.APIVersion != "" && c.APIVersion != APIVersion:
-		p.Field, p.Message = "apiVersion", fmt.Sprintf("the version %q of the format is not known", c.APIVersion)
+		p.Field, p.Message = "apiVersion", fmt.Sprintf("the format version %q is not known", c.APIVersion)
 	default:
 		return true
 	}
@@ -64,9 +64,9 @@ func (d *decoder) unknown(e yamltree.Entry, field string, in reflect.Type) {
 	if d.of == reflect.TypeFor[Nodes]() && hasField(reflect.TypeFor[Cluster](), child) {
 		remedy := "leave it out"
 		if child == "metadata" || child == "spec.baseDomain" {
-			remedy = "name the cluster as spec.cluster, such as lab.example.com"
+			remedy = "give the name of the cluster as spec.cluster, such as lab.example.com"
 		}
-		d.report(e.At, child, fmt.Sprintf("says what a %s shall be, but hosts are added to one that is there already", Kind), remedy)
+		d.report(e.At, child, fmt.Sprintf("describes a %s, but hosts are added to an existing one", Kind), remedy)
 		return
 	}
 	d.report(e.At, child, fmt.Sprintf("the field %q is not known here", e.Key), didYouMean(e.Key, in, d.elsewhere(e.Key, field)))

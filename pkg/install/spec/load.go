@@ -130,7 +130,7 @@ func (d *decoder) special(n *yamltree.Node, at yamltree.Position, field string, 
 			return false
 		}
 		d.report(at, field, "a secret must not be in the file itself",
-			"write where it is read from: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
+			"write its source: {file: PATH}, {env: NAME}, {exec: [PROGRAM, ARGUMENT]} or {stdin: true}")
 		return true
 	case *RoleSet:
 		return n.Kind != yamltree.List && d.textList(n, at, field, (*[]string)(to))
@@ -173,7 +173,7 @@ func mistake(n *yamltree.Node, want yamltree.Kind, field string) (message, remed
 	switch {
 	case want == yamltree.Text && field == "spec.openshift.version" &&
 		(n.Kind == yamltree.Int || n.Kind == yamltree.Float || n.Kind == yamltree.Bool):
-		return fmt.Sprintf("%s without quotes is a number, and as a number 4.20 is 4.2", n.Text),
+		return fmt.Sprintf("%s without quotes is a number, and the number 4.20 is the same as 4.2", n.Text),
 			fmt.Sprintf("put the version in quotes: version: %q", n.Text)
 	case want == yamltree.List && field == "spec.hosts" && n.Kind == yamltree.Int:
 		return "", `list the machines, each as "- {name: cp-0, role: control-plane, match: {mac: MAC}}", ` +

@@ -139,7 +139,7 @@ func (c *Cluster) AddedTo(t Target) (*Cluster, error) {
 			found.Spec.OpenShift.Arch = Multi // each its own image
 		case t.Arch != Multi && t.Arch != arch:
 			check.Report(hostField(i, "arch"), fmt.Sprintf("is %s, but the cluster is %s", arch, t.Arch),
-				"add machines of its architecture; another one needs a cluster of a release for several")
+				"add machines of its architecture; for other architectures, the cluster needs a multi-architecture release")
 		}
 	}
 	if err := problems.sorted(); err != nil {
@@ -159,10 +159,10 @@ func (k *checker) nodes() {
 		k.Report(field, fmt.Sprintf("%q cannot be the name or the id of a cluster", c.existing), values.LowerRemedy(c.existing, isClusterName))
 	}
 	k.ReportIf(len(c.Spec.Hosts) == 0, "spec.hosts", "is missing, so there is nothing to add to the cluster",
-		"list the hosts that are to be added")
+		"list the hosts to add")
 	k.ReportIf(c.Spec.InfraEnv.Bind == BindLate, "spec.infraEnv.bind",
-		"makes no pool: hosts that are added boot the discovery image of their cluster",
-		"leave it out, or write infraEnv: {ref: NAME} to have them boot an InfraEnv that is bound to no cluster")
+		"cannot make a pool: added hosts boot the discovery image of their cluster",
+		"omit it, or write infraEnv: {ref: NAME} to boot them from an InfraEnv that is not bound to a cluster")
 	for i := range c.Spec.Hosts {
 		k.ReportIf(c.Spec.Hosts[i].Arch == Multi, hostField(i, "arch"), oneArch, "")
 	}

@@ -155,14 +155,14 @@ func TestRefusesNodes(t *testing.T) {
 		"cluster and what?":     {edit{"lab.example.com", "a/b/c"}, "cannot be the name or the id of a cluster"},
 		"no hosts":              {edit{nodes[strings.Index(nodes, "  hosts:"):], ""}, "spec.hosts: is missing, so there is nothing to add to the cluster"},
 		"an empty list":         {edit{nodes[strings.Index(nodes, "  hosts:"):], "  hosts: []\n"}, "6:3: spec.hosts: is missing"},
-		"no match":              {edit{`    match: {mac: "52:54:00:00:00:15"}` + "\n", "", "    net: {ip: 192.168.10.15/24}\n", ""}, "spec.hosts[0].match: is missing, so no machine can be recognised"},
-		"another version":       {edit{"v1alpha1", "v2"}, `1:13: apiVersion: the version "oaictl.io/v2" of the format is not known; write apiVersion: oaictl.io/v1alpha1 and kind: Cluster, or kind: Nodes`},
+		"no match":              {edit{`    match: {mac: "52:54:00:00:00:15"}` + "\n", "", "    net: {ip: 192.168.10.15/24}\n", ""}, "spec.hosts[0].match: is missing, so oaictl cannot identify the machine"},
+		"another version":       {edit{"v1alpha1", "v2"}, `1:13: apiVersion: the format version "oaictl.io/v2" is not known; write apiVersion: oaictl.io/v1alpha1 and kind: Cluster, or kind: Nodes`},
 		"another kind":          {edit{"kind: Nodes", "kind: Node"}, `2:7: kind: is a "Node", not a Cluster or Nodes`},
 		"no kind":               {edit{"kind: Nodes\n", ""}, "1:1: kind: is missing; write kind: Nodes"},
 		"unknown key":           {edit{"  cluster:", "  clutser: x\n  cluster:"}, `4:3: spec.clutser: the field "clutser" is not known here; did you mean "cluster"?`},
-		"a name":                {edit{"spec:\n", "metadata: {name: lab}\nspec:\n"}, "3:1: metadata: says what a Cluster shall be, but hosts are added to one that is there already; name the cluster as spec.cluster"},
-		"how it is installed":   {edit{"  hosts:", "  openshift: {version: 4.20}\n  hosts:"}, "6:3: spec.openshift: says what a Cluster shall be, but hosts are added to one that is there already; leave it out"},
-		"a network of it":       {edit{"network: {", "network: {machine: [192.168.10.0/24], "}, "5:13: spec.network.machine: says what a Cluster shall be"},
+		"a name":                {edit{"spec:\n", "metadata: {name: lab}\nspec:\n"}, "3:1: metadata: describes a Cluster, but hosts are added to an existing one; give the name of the cluster as spec.cluster"},
+		"how it is installed":   {edit{"  hosts:", "  openshift: {version: 4.20}\n  hosts:"}, "6:3: spec.openshift: describes a Cluster, but hosts are added to an existing one; leave it out"},
+		"a network of it":       {edit{"network: {", "network: {machine: [192.168.10.0/24], "}, "5:13: spec.network.machine: describes a Cluster"},
 		"key of another place":  {edit{"  cluster:", "  gateway: 1.2.3.4\n  cluster:"}, "it belongs to spec.hosts.net.gateway"},
 		"fencing":               {edit{"bmc: {address: 10", "fencing: {}, bmc: {address: 10"}, "spec.hosts[1].fencing: says how a cluster is installed"},
 		"every architecture":    {edit{"aarch64", "multi"}, "spec.hosts[2].arch: a machine has one architecture"},
@@ -176,8 +176,8 @@ func TestRefusesNodes(t *testing.T) {
 		"taint twice":           {edit{"key: slow, effect: Prefer", "key: example.com/disks, effect: "}, "12:74: spec.hosts[0].taints[1]: example.com/disks:NoSchedule appears here twice"},
 		"no address":            {edit{"192.168.10.25", "192.168.10"}, `13:17: spec.hosts[0].addresses[0]: "192.168.10" is not an IP address`},
 		"address with a length": {edit{"192.168.10.25", "192.168.10.25/24"}, `write "192.168.10.25", without the prefix length`},
-		"address of a link":     {edit{`"2001:DB8::0:15"`, `"fe80::1"`}, `spec.hosts[0].addresses[1]: "fe80::1" is an address within one link`},
-		"address with a zone":   {edit{`"2001:DB8::0:15"`, `"2001:db8::15%eth0"`}, "is an address within one link"},
+		"address of a link":     {edit{`"2001:DB8::0:15"`, `"fe80::1"`}, `spec.hosts[0].addresses[1]: "fe80::1" is a link-local address`},
+		"address with a zone":   {edit{`"2001:DB8::0:15"`, `"2001:db8::15%eth0"`}, "is a link-local address"},
 		"loopback":              {edit{"192.168.10.25", "127.0.0.1"}, `"127.0.0.1" cannot be used here`},
 		"address twice":         {edit{"192.168.10.25", `"2001:db8::15"`}, "13:33: spec.hosts[0].addresses[1]: 2001:db8::15 appears here twice"},
 		"address of another":    {edit{more, `  - {name: w-6, match: {serial: S2}, addresses: [192.168.10.15]}` + "\n"}, "17:50: spec.hosts[3].addresses[0]: 192.168.10.15 is the address of host w-5 already"},
@@ -211,7 +211,7 @@ func TestOneAddressOfItsOwn(t *testing.T) {
 // reads a Cluster as ever.
 func TestKindsWanted(t *testing.T) {
 	_, err := parse(t, nodes, nil)
-	const want = "cluster.yaml:2:7: kind: is \"Nodes\", hosts that are added to an installed cluster; here it has to be a Cluster; add the hosts with `oaictl add-node -f cluster.yaml`, or give the file of a Cluster"
+	const want = "cluster.yaml:2:7: kind: is \"Nodes\", for hosts that are added to an installed cluster; here it must be a Cluster; add the hosts with `oaictl add-node -f cluster.yaml`, or give the file of a Cluster"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -303,14 +303,14 @@ func TestNodesOfWords(t *testing.T) {
 	}{
 		"no cluster": {func(s *NodesSpec) { s.Cluster = "" }, "--cluster: is missing; give --cluster"},
 		"no name":    {func(s *NodesSpec) { s.Hosts[0].Name = "" }, "--name: is missing; give --name"},
-		"no match":   {func(s *NodesSpec) { s.Hosts[0].Match, s.Hosts[0].BMC = Match{}, nil }, "--mac: is missing, so no machine can be recognised as this host; give --mac"},
+		"no match":   {func(s *NodesSpec) { s.Hosts[0].Match, s.Hosts[0].BMC = Match{}, nil }, "--mac: is missing, so oaictl cannot identify the machine of this host; give --mac"},
 		"MAC":        {func(s *NodesSpec) { s.Hosts[0].Match.MAC = "15" }, `--mac: "15" is not a MAC address; write it as "52:54:00:12:34:56"`},
 		"role":       {func(s *NodesSpec) { s.Hosts[0].Role = "workr" }, `--role: "workr" is not known here; did you mean "worker"?`},
 		"label":      {func(s *NodesSpec) { s.Hosts[0].Labels["rack"] = "a b" }, `--label: "a b" cannot be the value of a label; use at most 63 letters, digits, dashes, dots and underscores`},
 		"taint":      {func(s *NodesSpec) { s.Hosts[0].Taints[0].Effect = "Never" }, `--taint: "Never" is not known here; it is one of NoSchedule, PreferNoSchedule, NoExecute`},
 		"disk":       {func(s *NodesSpec) { s.Hosts[0].Disk.Hints.DeviceName = "sda" }, `--disk: "sda" is not the path of a device; write "/dev/sda"`},
 		"password":   {func(s *NodesSpec) { s.Hosts[0].BMC.Credentials.Password.File = "q" }, "--bmc-password-file: the file q cannot be read: file does not exist"},
-		"no login":   {func(s *NodesSpec) { s.Hosts[0].BMC.Credentials = Credentials{} }, "--bmc-password-file: is missing: nothing says how to log in to the BMC of host w-5; give --bmc-password-file"},
+		"no login":   {func(s *NodesSpec) { s.Hosts[0].BMC.Credentials = Credentials{} }, "--bmc-password-file: is missing: oaictl cannot log in to the BMC of host w-5; give --bmc-password-file"},
 		"two things": {func(s *NodesSpec) { s.Hosts[0].Net = &HostNet{IP: "192.168.10.15/24"}; s.Cluster = "L" },
 			`--cluster: "L" cannot be the name or the id of a cluster; write "l"` + "\n" +
 				"--gateway: is missing: host w-5 has a static address and needs a default route; give --gateway\n" +

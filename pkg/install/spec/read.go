@@ -89,7 +89,7 @@ func (r *sourceReader) credentials(c *Credentials, field string) {
 	}
 	user, password, found := strings.Cut(text, ":")
 	if !found || user == "" || password == "" {
-		r.check.Report(field, "what was read is not of the form user:password", "")
+		r.check.Report(field, "the content does not have the form user:password", "")
 		return
 	}
 	c.user, c.password = user, NewSecret(password)
@@ -102,7 +102,7 @@ func (r *sourceReader) userAndPassword(c *Credentials, field string) {
 	case c.Username == "":
 		r.check.Report(field, "password needs username", "")
 	case c.Password == nil:
-		r.check.Report(field, "username needs password", "write where it is read from: password: {file: PATH}")
+		r.check.Report(field, "username needs password", "write its source: password: {file: PATH}")
 	default:
 		r.source(c.Password, field+".password")
 		c.user, c.password = c.Username, c.Password.content
@@ -152,14 +152,14 @@ func (r *sourceReader) read(s Source, field string) (string, bool) {
 	}
 	if s.Stdin {
 		if r.stdin != "" {
-			r.check.Report(field, "standard input is read already, by "+r.stdin, "")
+			r.check.Report(field, "standard input is already used by "+r.stdin, "")
 			return "", false
 		}
 		r.stdin = field
 	}
 	remedy := ""
 	if len(s.Exec) > 0 {
-		remedy = "run it by hand; of the environment it gets PATH, HOME and what environment names"
+		remedy = "run it by hand; it only gets the variables PATH, HOME and those of environment"
 	}
 	key := fmt.Sprintf("%q %q %q %q %v", s.File, s.Env, s.Exec, s.Environment, s.Stdin)
 	return r.once(key, field, remedy, func() ([]byte, error) { return r.bytes(s) })
@@ -180,7 +180,7 @@ func (r *sourceReader) once(key, field, remedy string, bytes func() ([]byte, err
 // environment reports what are no names of variables, or are for no program.
 func (r *sourceReader) environment(s Source, field string) bool {
 	if len(s.Environment) > 0 && len(s.Exec) == 0 {
-		r.check.Report(field, "goes with exec, which is not there", "")
+		r.check.Report(field, "needs exec, which is missing", "")
 		return false
 	}
 	for i, name := range s.Environment {
@@ -197,9 +197,9 @@ func contentOf(data []byte, err error) (string, error) {
 	case err != nil:
 		return "", err
 	case len(data) > maxSourceSize:
-		return "", fmt.Errorf("what was read is larger than %d MiB", maxSourceSize>>20)
+		return "", fmt.Errorf("the content is larger than %d MiB", maxSourceSize>>20)
 	case !utf8.Valid(data):
-		return "", errors.New("what was read is not text")
+		return "", errors.New("the content is not text")
 	case strings.TrimSpace(string(data)) == "":
 		return "", errors.New("what was read is empty")
 	}
@@ -228,7 +228,7 @@ func (r *sourceReader) bytes(s Source) ([]byte, error) {
 
 func (r *sourceReader) file(name string) ([]byte, error) {
 	if strings.ContainsAny(name, "\n{") || len(name) > 1024 {
-		return nil, errors.New("file holds not the name of a file, but what should be in it")
+		return nil, errors.New("file does not contain the name of a file, but the content of the file")
 	}
 	path, err := r.path(name)
 	if err != nil {
@@ -266,7 +266,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *sourceReader) variable(name string) ([]byte, error) {
 	if !variableName.MatchString(name) {
-		return nil, errors.New("env holds not the name of an environment variable")
+		return nil, errors.New("env does not contain the name of an environment variable")
 	}
 	if r.env.LookupEnv == nil {
 		return nil, errors.New("there is no access to environment variables")
@@ -280,7 +280,7 @@ func (r *sourceReader) variable(name string) ([]byte, error) {
 
 func (r *sourceReader) program(argv, environment []string) ([]byte, error) {
 	if r.env.Exec == nil {
-		return nil, errors.New("there is no way to run programs")
+		return nil, errors.New("programs cannot be run here")
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, execTimeout, fmt.Errorf("it took longer than %s", execTimeout))
 	defer cancel()

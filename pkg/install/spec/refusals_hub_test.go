@@ -18,19 +18,19 @@ func TestRefusesHubFields(t *testing.T) {
 		return edit{afterHosts, "    bmc: {address: 10.0.0.1, credentials: {file: bmc}}\n    disk: {hints: {" + hints + "}}\n  boot: {method: metal3}\n"}
 	}
 	runRefusals(t, []refusal{
-		{"hint that the hub ignores", hinted(`wwnWithExtension: "0x5001b448b1a00002"`), "19:38: spec.hosts[2].disk.hints.wwnWithExtension: is not known to the Assisted Installer, which chooses the disk here: it would be ignored"},
-		{"hint beside another", hinted(`wwn: "0x5001b448b1a00002", wwnVendorExtension: "0x1"`), "spec.hosts[2].disk.hints.wwnVendorExtension: is not known to the Assisted Installer"},
-		{"link that the hub does not compare", hinted(`deviceName: /dev/disk/by-id/wwn-0x5001b448b1a00002`), "compares it with /dev/NAME and /dev/disk/by-path/… only"},
+		{"hint that the hub ignores", hinted(`wwnWithExtension: "0x5001b448b1a00002"`), "19:38: spec.hosts[2].disk.hints.wwnWithExtension: is not supported by the Assisted Installer, which chooses the disk here: it would be ignored"},
+		{"hint beside another", hinted(`wwn: "0x5001b448b1a00002", wwnVendorExtension: "0x1"`), "spec.hosts[2].disk.hints.wwnVendorExtension: is not supported by the Assisted Installer"},
+		{"link that the hub does not compare", hinted(`deviceName: /dev/disk/by-id/wwn-0x5001b448b1a00002`), "only compares it with /dev/NAME and /dev/disk/by-path/…"},
 		{"spelling of a WWN", hinted(`wwn: "5001B448B1A00003"`), `write "0x5001b448b1a00003"`},
 		{"label key", hub(`agentLabels: {"a b": c}`), `spec.hub.agentLabels.a b: "a b" cannot be the key of a label`},
 		{"label value", hub(`nodeLabels: {a: "b c"}`), `19:25: spec.hub.nodeLabels.a: "b c" cannot be the value of a label`},
-		{"label of oaictl", hub(`nodeLabels: {oaictl.io/cluster: x}`), "is a label by which oaictl finds its objects"},
+		{"label of oaictl", hub(`nodeLabels: {oaictl.io/cluster: x}`), "is a label that oaictl uses to find its objects"},
 		{"iPXE", hub("ipxe: disk"), `"disk" is not known here; it is one of always, boot-order`},
 		{"family", hub("ironic: {ipFamilies: [v5]}"), `spec.hub.ironic.ipFamilies[0]: "v5" is not known here`},
 		{"families", hub("ironic: {ipFamilies: [v4, v4]}"), "v4 appears here twice"},
 		{"image", hub(`ironic: {image: "https://a"}`), "spec.hub.ironic.image: is not the reference of an image"},
 		{"no label", hub("classifications: [{value: a, query: .cpu}]"), "spec.hub.classifications[0].label: is missing"},
-		{"label with a domain", hub("classifications: [{label: a/b, value: a, query: .cpu}]"), "its domain is the hub's"},
+		{"label with a domain", hub("classifications: [{label: a/b, value: a, query: .cpu}]"), "without a domain: the hub adds its own"},
 		{"no value", hub("classifications: [{label: a, query: .cpu}]"), "spec.hub.classifications[0].value: is missing"},
 		{"no query", hub("classifications: [{label: a, value: b}]"), "spec.hub.classifications[0].query: is missing"},
 		{"reserved value", hub("classifications: [{label: a, value: QUERYERROR-a, query: .cpu}]"), "begins with QUERYERROR"},
@@ -38,7 +38,7 @@ func TestRefusesHubFields(t *testing.T) {
 		{"pool", edit{afterHosts, afterHosts + "  infraEnv: {ref: pool}\n  hub: {ipxe: always}\n"}, "spec.hub.ipxe: is a matter of the InfraEnv pool"},
 		{"version of a pool's image", edit{afterHosts, afterHosts + "  infraEnv: {ref: pool}\n  discovery: {osVersion: \"4.21\"}\n"}, "spec.discovery.osVersion: is a matter of the InfraEnv pool"},
 		{"version of the image", edit{afterHosts, afterHosts + "  discovery: {osVersion: new}\n"}, `spec.discovery.osVersion: "new" is not a version of OpenShift`},
-		{"metal3 with another method", metal3, "spec.hosts[2].bmc.metal3: goes with boot.method metal3, but the method is iso"},
+		{"metal3 with another method", metal3, "spec.hosts[2].bmc.metal3: needs boot.method metal3, but the method is iso"},
 		{"drained without end", append(append(edit{}, metal3...), "bootMode: legacy", "drainTimeout: 5m", afterHosts, afterHosts+"  boot: {method: metal3}\n"), "removeNode is not true"},
 		{"firmware", append(append(edit{}, metal3...), "legacy", "bios", afterHosts, afterHosts+"  boot: {method: metal3}\n"), `"bios" is not known here; it is one of UEFI, UEFISecureBoot, legacy`},
 	}, map[string]string{"bmc": "root:calvin"})

@@ -336,7 +336,7 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(p []byte) (int, error) {
 	if len(p) > w.left {
-		return 0, errors.New("more output than a secret can be")
+		return 0, errors.New("its output is too large for a secret")
 	}
 	w.left -= len(p)
 	return w.to.Write(p)

@@ -67,7 +67,7 @@ func TestLoadFromStdin(t *testing.T) {
 	env.Stdin = strings.NewReader(good)
 	must.Get(Load(t.Context(), "-", env))(t)
 	env.Stdin = strings.NewReader(edit{"{file: pull-secret.json}", "{stdin: true}"}.apply(t, good))
-	check.Says(t, check.Err(Load(t.Context(), "-", env)), "-:7:3: spec.pullSecret: standard input is read already, by the file itself")
+	check.Says(t, check.Err(Load(t.Context(), "-", env)), "-:7:3: spec.pullSecret: standard input is already used by the file itself")
 }
 
 func TestLoadMissingFile(t *testing.T) {

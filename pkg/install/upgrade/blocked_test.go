@@ -36,7 +36,7 @@ func TestBlocked(t *testing.T) {
 		},
 		{
 			name: "another update goes on", state: running("4.20.4", towards("4.20.5", -5, "Working towards 4.20.5: 1 of 2 done (50% complete)"), available("4.20.6")), want: Want{Version: "4.20.6"},
-			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"4.20.5 is 50% complete", "4.20.6 is asked for once"},
+			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"4.20.5 is 50% complete", "oaictl requests 4.20.6 when"},
 		},
 		{
 			name: "another update fails", want: Want{Version: "4.20.6"},

@@ -53,11 +53,12 @@ func (q *question) decide() Decision {
 		return Decision{Verdict: "", Reason: reasonNotWanted, Message: "No version is wanted"}
 	}
 	if !q.installed() {
-		return Decision{Verdict: "", Reason: reasonNotInstalled, Message: "The cluster is not installed: only installed clusters are upgraded"}
+		return Decision{Verdict: "", Reason: reasonNotInstalled, Message: "The cluster is not installed. Only installed clusters can be " +
+			"upgraded"}
 	}
 	var err error
 	if q.wanted, err = parse(q.want.Version); err != nil || strings.HasPrefix(q.want.Version, "v") {
-		return blocked(reasonInvalidVersion, "%s is no version such as 4.20.5: write all three numbers",
+		return blocked(reasonInvalidVersion, "%s is not a complete version: write all three numbers, such as 4.20.5",
 			strings.TrimPrefix(fmt.Sprintf("%s %q", q.want.Fields.Version, q.want.Version), " "))
 	}
 	last := &q.cv.History[0]
@@ -65,7 +66,8 @@ func (q *question) decide() Decision {
 		return q.done()
 	}
 	if q.current, err = parse(q.Current()); err != nil {
-		return blocked(reasonInvalidVersion, "The cluster runs %q, which is no version that another could be compared with", q.Current())
+		return blocked(reasonInvalidVersion, "The cluster runs %q, which is not a valid version, so oaictl cannot compare versions",
+			q.Current())
 	}
 	if !last.Completed {
 		q.target = last
@@ -94,7 +96,8 @@ func (q *question) write(version string) string {
 func (q *question) done() Decision {
 	d := Decision{Verdict: model.VerdictInstalled, Reason: reasonDone, Message: "The cluster runs " + q.want.Version, request: q.channel()}
 	if a := q.cv.Asked; a != nil && !q.want.names(a.Version, a.Image) {
-		d.Notes = append(d.Notes, fmt.Sprintf("ClusterVersion asks for %s, which is not what is wanted: oc adm upgrade --clear withdraws it",
+		d.Notes = append(d.Notes, fmt.Sprintf("ClusterVersion requests %s, which is not the wanted version: oc adm upgrade --clear "+
+			"withdraws the request",
 			cmp.Or(a.Version, a.Image)))
 	}
 	return d
@@ -118,7 +121,7 @@ func (q *question) underWay() Decision {
 		return d
 	}
 	d.Verdict, d.Reason = model.VerdictFailed, reasonFailed
-	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster goes on trying: look at oc adm upgrade and kubectl get clusteroperators",
+	d.Message = fmt.Sprintf("The update to %s fails: %s. The cluster tries again: look at oc adm upgrade and kubectl get clusteroperators",
 		q.want.Version, told)
 	return d
 }
@@ -130,16 +133,16 @@ func (q *question) otherWay() *Decision {
 	var d Decision
 	switch failing := q.cv.Conditions[conditionFailing]; {
 	case err == nil && compare(q.wanted, at) < 0:
-		d = blocked(reasonDowngradeRefused, "The cluster is on its way from %s to %s, and cannot go back to %s%s",
+		d = blocked(reasonDowngradeRefused, "The cluster is being updated from %s to %s, and cannot go back to %s%s",
 			q.Current(), to, q.want.Version, q.write(to))
 	case failing.Status != isTrue:
 		_, text := q.progress()
-		d = blocked(reasonOtherUpdate, "The cluster is on its way to another version (%s): %s is asked for once that is complete",
+		d = blocked(reasonOtherUpdate, "The cluster is being updated to another version (%s). oaictl requests %s when this update is complete",
 			text, q.want.Version)
 	case q.want.Force:
 		return nil
 	default:
-		d = blocked(reasonFailing, "The update to %s, which is under way, fails: %s. To leave it for %s all the same: oc adm upgrade --to=%s "+
+		d = blocked(reasonFailing, "The update to %s, which is in progress, fails: %s. To change to %s anyway: oc adm upgrade --to=%s "+
 			"--allow-upgrade-with-warnings",
 			to, failing.says(), q.want.Version, q.want.Version)
 	}
@@ -149,7 +152,7 @@ func (q *question) otherWay() *Decision {
 // ask: the wanted version has to be asked for, or has been.
 func (q *question) ask() Decision {
 	if compare(q.wanted, q.current) < 0 {
-		return blocked(reasonDowngradeRefused, "The cluster runs %s, which is newer than %s, and OpenShift does not go back%s",
+		return blocked(reasonDowngradeRefused, "The cluster runs %s, which is newer than %s. OpenShift cannot be downgraded%s",
 			q.Current(), q.want.Version, q.write(q.Current()))
 	}
 	a := q.cv.Asked
@@ -159,15 +162,15 @@ func (q *question) ask() Decision {
 	case asked && (request == nil || !weaker(a, request)):
 		return q.asked(obstacle)
 	case q.cv.Generation > q.cv.Observed:
-		d := blocked(reasonOperatorBehind, "The cluster version operator has not read the newest ClusterVersion yet")
+		d := blocked(reasonOperatorBehind, "The cluster version operator has not processed the current ClusterVersion yet")
 		d.Passes = true
 		return d
 	case q.evaluates(a):
 		return blocked(reasonOtherUpdate, "The cluster is checking a requested update to %s: %s",
 			cmp.Or(a.Version, a.Image), q.cv.Conditions[conditionReleaseAccepted].says())
 	case q.isPending(a):
-		return blocked(reasonOtherUpdate, "An update to %s is requested and has not begun: %s can be requested after it. "+
-			"oc adm upgrade --clear withdraws the request", cmp.Or(a.Version, a.Image), q.want.Version)
+		return blocked(reasonOtherUpdate, "An update to %s is requested and has not started: %s can only be requested after it. oc adm "+
+			"upgrade --clear withdraws the request", cmp.Or(a.Version, a.Image), q.want.Version)
 	}
 	if channel := q.channel(); channel != nil {
 		return Decision{Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("The cluster's channel becomes %s",
@@ -177,7 +180,7 @@ func (q *question) ask() Decision {
 		return *obstacle
 	}
 	return Decision{
-		Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("The cluster is asked to update from %s to %s",
+		Verdict: model.VerdictWorking, Reason: reasonRequesting, Message: fmt.Sprintf("oaictl requests the update from %s to %s",
 			q.Current(), q.want.Version),
 		request: &writeRequest{Update: request, resourceVersion: q.cv.ResourceVersion},
 	}
@@ -208,8 +211,8 @@ func (q *question) isPending(a *desiredUpdate) bool {
 
 // asked: the cluster was asked for the wanted version, and has not begun.
 func (q *question) asked(obstacle *Decision) Decision {
-	d := Decision{Verdict: model.VerdictWaiting, Reason: reasonRequested, Message: fmt.Sprintf("The cluster was asked to update to %s, and "+
-		"has not begun", q.want.Version)}
+	d := Decision{Verdict: model.VerdictWaiting, Reason: reasonRequested, Message: fmt.Sprintf("The update to %s is requested, "+
+		"but has not started", q.want.Version)}
 	if q.cv.Generation > q.cv.Observed {
 		return d
 	}
@@ -229,8 +232,8 @@ func (q *question) asked(obstacle *Decision) Decision {
 	if obstacle != nil {
 		return *obstacle // which says what to do about it
 	}
-	return blocked(reasonRefused, "The cluster refuses the update to %s: %s. It looks again by itself; oc adm upgrade --clear withdraws "+
-		"the request", q.want.Version, refusal)
+	return blocked(reasonRefused, "The cluster refuses the update to %s: %s. It checks again automatically; oc adm upgrade --clear "+
+		"withdraws the request", q.want.Version, refusal)
 }
 
 // isAbout reports whether a refusal is of the version that was asked for last, and not of what was asked for before.

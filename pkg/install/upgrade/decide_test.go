@@ -184,7 +184,7 @@ func TestNothingToDo(t *testing.T) {
 		},
 		{
 			name: "somebody has asked for another version", state: running("4.20.4", asked(desiredUpdate{Version: "4.20.6"})), want: Want{Version: "4.20.4"},
-			verdict: model.VerdictInstalled, reason: reasonDone, notes: []string{"asks for 4.20.6", "oc adm upgrade --clear"},
+			verdict: model.VerdictInstalled, reason: reasonDone, notes: []string{"ClusterVersion requests 4.20.6", "oc adm upgrade --clear"},
 		},
 		{
 			name: "its channel is another", state: running("4.20.4"), want: Want{Version: "4.20.4", Channel: "fast-4.20"},
@@ -289,7 +289,7 @@ func TestForce(t *testing.T) {
 		},
 		{
 			name: "by image without digest", state: running("4.20.4"), want: Want{Version: "4.20.5", Force: true, Image: "quay.io/a/b:4.20.5"},
-			verdict: model.VerdictBlocked, reason: reasonImageUnavailable, says: []string{"without its digest"},
+			verdict: model.VerdictBlocked, reason: reasonImageUnavailable, says: []string{"has no digest"},
 		},
 		{
 			name: "of a version that nobody knows", state: running("4.20.4", available("4.20.6")), want: Want{Version: "4.20.5", Force: true},

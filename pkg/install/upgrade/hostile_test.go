@@ -21,7 +21,7 @@ func TestAnotherRequestIsNotReplaced(t *testing.T) {
 	blocks := func(name string, edits ...func(*State)) row {
 		return row{
 			name: name, state: running("4.20.4", append([]func(*State){ours}, edits...)...), want: want,
-			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"is requested and has not begun", "4.20.6 can be requested after it"},
+			verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"is requested and has not started", "4.20.6 can only be requested after it"},
 		}
 	}
 	gives := func(name string, edits ...func(*State)) row {
@@ -59,13 +59,13 @@ func TestConditionsThatSayNothing(t *testing.T) {
 	run(t, []row{
 		{name: "invalid", state: running("4.20.4", offered, was, silent("Invalid", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonRefused, says: []string{": " + unsaid}},
 		{name: "refused", state: running("4.20.4", offered, was, silent("ReleaseAccepted", "False")), want: want, verdict: model.VerdictBlocked, reason: reasonRefused, says: []string{": " + unsaid}},
-		{name: "failing", state: running("4.20.4", offered, silent("Failing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonFailing, says: []string{"fails: " + unsaid}},
+		{name: "failing", state: running("4.20.4", offered, silent("Failing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonFailing, says: []string{"reports a failure: " + unsaid}},
 		{name: "fails at it", state: running("4.20.4", towards("4.20.5", -90, ""), silent("Failing", "True")), want: want, verdict: model.VerdictFailed, reason: reasonFailed, says: []string{"fails: " + unsaid}},
 		{name: "not available", state: running("4.20.4", offered, silent("Available", "False")), want: want, verdict: model.VerdictBlocked, reason: reasonNotAvailable, says: []string{"available: " + unsaid}},
-		{name: "at work", state: running("4.20.4", offered, silent("Progressing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"work: " + unsaid}},
+		{name: "at work", state: running("4.20.4", offered, silent("Progressing", "True")), want: want, verdict: model.VerdictBlocked, reason: reasonOtherUpdate, says: []string{"being updated: " + unsaid}},
 		{
 			name: "a risk", state: running("4.20.4", risky("4.20.5", ""), func(s *State) { s.version.Conditional[0].Risks = []conditionalRisk{{}} }), want: want,
-			verdict: model.VerdictBlocked, reason: reasonNotRecommended, says: []string{"a risk without a name: " + unsaid + ". To take"},
+			verdict: model.VerdictBlocked, reason: reasonNotRecommended, says: []string{"a risk without a name: " + unsaid + ". To accept"},
 		},
 		{
 			name: "no risk", want: want, state: running("4.20.4", func(s *State) { s.version.Conditional = []conditional{{payload: release("4.20.5")}} }),
@@ -155,7 +155,7 @@ func TestOddClusters(t *testing.T) {
 		t.Errorf("of a cluster without history it says %q, %v", got, fresh.Updates())
 	}
 	refused := running("4.20.4", asked(desiredUpdate{Image: "x"}), is("Invalid", "True", "nobody knows x", 0))
-	if got := refused.Obstacles(); len(got) != 1 || !strings.HasSuffix(got[0], "was asked for: nobody knows x") {
+	if got := refused.Obstacles(); len(got) != 1 || !strings.HasSuffix(got[0], "the requested update: nobody knows x") {
 		t.Errorf("of a refusal it says %q", got)
 	}
 }

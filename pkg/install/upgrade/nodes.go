@@ -51,7 +51,7 @@ func poolNote(p *model.Pool, paused bool) string {
 	if !paused {
 		return fmt.Sprintf("MachineConfigPool %s is degraded: %s", p.Name, cmp.Or(oneLine(p.Message), unsaid))
 	}
-	return fmt.Sprintf("MachineConfigPool %s is paused: its nodes stay as they are, until kubectl patch machineconfigpool %s "+
+	return fmt.Sprintf("MachineConfigPool %s is paused, so its nodes are not updated. To continue: kubectl patch machineconfigpool %s "+
 		"--type=merge --patch '{\"spec\":{\"paused\":false}}'%s", p.Name, listtext.Quoted(p.Name), mastersWait(p))
 }
 
@@ -62,7 +62,7 @@ func mastersWait(p *model.Pool) string {
 	if p.Name != controlPlanePool {
 		return ""
 	}
-	return ". Without them no update is complete"
+	return ". No update is complete without these nodes"
 }
 
 // few are words, or the first of them with how many there are.

@@ -61,13 +61,13 @@ func (q *question) health() *Decision {
 		q.cv.Conditions[conditionProgressing]
 	switch {
 	case q.target == nil && progressing.Status == isTrue:
-		return refusal(reasonOtherUpdate, "The cluster is still at work: %s", progressing.says())
+		return refusal(reasonOtherUpdate, "The cluster is still being updated: %s", progressing.says())
 	case q.want.Force:
 		return nil
 	case available.Status != isTrue:
 		return refusal(reasonNotAvailable, "The cluster is not available: %s. See kubectl get clusteroperators", available.says())
 	case failing.Status == isTrue:
-		return refusal(reasonFailing, "The cluster fails: %s. See kubectl get clusteroperators. To update all the same: oc adm upgrade "+
+		return refusal(reasonFailing, "The cluster reports a failure: %s. See kubectl get clusteroperators. To update anyway: oc adm upgrade "+
 			"--to=%s --allow-upgrade-with-warnings",
 			failing.says(), q.want.Version)
 	}
@@ -92,7 +92,7 @@ func (q *question) readiness() *Decision {
 		}
 	}
 	if len(missing) > 0 {
-		return refusal(reasonAdminAckRequired, "Before %s an administrator must acknowledge: %s. If all of that is done: %s",
+		return refusal(reasonAdminAckRequired, "Before the update to %s an administrator must acknowledge: %s. When everything is done: %s",
 			q.want.Version, strings.Join(why, " / "), acknowledge(missing))
 	}
 	if len(agreed) > 0 {
@@ -102,7 +102,7 @@ func (q *question) readiness() *Decision {
 		}
 	}
 	if up := q.cv.Conditions[conditionUpgradeable]; up.Status == isFalse {
-		return refusal(reasonNotUpgradeable, "The cluster cannot take another minor version now (%s): %s",
+		return refusal(reasonNotUpgradeable, "The cluster cannot be updated to another minor version now (%s): %s",
 			cmp.Or(up.Reason, "Upgradeable=False"), up.says())
 	}
 	return nil
@@ -114,7 +114,8 @@ func acknowledge(gates []string) string {
 	for _, name := range gates {
 		data = append(data, fmt.Sprintf("%q:%q", name, isAcknowledged))
 	}
-	return fmt.Sprintf(`kubectl -n %s patch configmap %s --type=merge --patch '{"data":{%s}}'`, ackNamespace, ackName, strings.Join(data, ","))
+	return fmt.Sprintf(`kubectl -n %s patch configmap %s --type=merge --patch '{"data":{%s}}'`, ackNamespace, ackName, strings.Join(data,
+		","))
 }
 
 // update is the update as it is to be asked for, by version where the graph recommends it, or why
@@ -122,7 +123,7 @@ func acknowledge(gates []string) string {
 func (q *question) update() (*updateRequest, *Decision) {
 	w := q.want
 	if w.Image != "" && !hasDigest(w.Image) {
-		return nil, refusal(reasonImageUnavailable, "The release image %s is named without its digest: write REPOSITORY@sha256:…, as oc adm "+
+		return nil, refusal(reasonImageUnavailable, "The release image %s has no digest: write REPOSITORY@sha256:…, as oc adm "+
 			"release info shows it", w.Image)
 	}
 	images := imagesOf(q.cv.Available, w.Version)
@@ -138,14 +139,14 @@ func (q *question) update() (*updateRequest, *Decision) {
 	}
 	switch {
 	case len(images) > 1:
-		return nil, refusal(reasonImageUnavailable, "The update graph has %d images of %s: name one, by its digest, %s: %s",
+		return nil, refusal(reasonImageUnavailable, "The update graph has %d images of %s. Name one of them, with its digest, %s: %s",
 			len(images), w.Version, w.byImage(), few(images))
 	case recommended && !w.Force:
 		return &updateRequest{Version: w.Version}, nil
 	case len(images) == 1 && images[0] != "":
 		return &updateRequest{Version: w.Version, Image: images[0], Force: w.Force}, nil
 	case w.Force:
-		return nil, refusal(reasonImageUnavailable, "The update graph does not have the image of %s: name it, by its digest, %s",
+		return nil, refusal(reasonImageUnavailable, "The update graph does not have the image of %s. Name the image, with its digest, %s",
 			w.Version, w.byImage())
 	}
 	return nil, q.unavailable()
@@ -185,7 +186,7 @@ func (q *question) notRecommended(c *conditional) *Decision {
 	if field := q.want.Fields.AcceptConditional; field != "" {
 		take = field + ": true, or " + take
 	}
-	return refusal(reasonNotRecommended, "The update to %s is not recommended for this cluster: %s. To take the risk: %s",
+	return refusal(reasonNotRecommended, "The update to %s is not recommended for this cluster: %s. To accept the risk: %s",
 		q.want.Version, strings.Join(c.risks(), " / "), take)
 }
 
@@ -232,18 +233,19 @@ func (w *Want) useChannel(channel string) string {
 // unavailable is why the update graph has no update to the wanted version, as far as the cluster says.
 func (q *question) unavailable() *Decision {
 	v, w := q.cv, q.want
-	byImage := "Without an update graph, name the release image, by its digest, " + w.byImage()
+	byImage := "Without an update graph, name the release image, with its digest, " + w.byImage()
 	if v.Channel == "" {
-		return refusal(reasonChannel, "The cluster has no channel, and so no updates: %s. %s",
+		return refusal(reasonChannel, "The cluster has no channel, so it has no updates: %s. %s",
 			w.useChannel("stable-"+minorText(q.wanted)), byImage)
 	}
 	if kind, of, is := channelOf(v.Channel); is && compare(of, lowest(q.wanted)) < 0 {
 		better := kind + "-" + minorText(q.wanted)
-		return refusal(reasonChannel, "Channel %s does not lead to %s: %s. %s", v.Channel, w.Version, w.useChannel(better), q.offers())
+		return refusal(reasonChannel, "Channel %s does not contain an update to %s: %s. %s",
+			v.Channel, w.Version, w.useChannel(better), q.offers())
 	}
 	if r := v.Conditions[conditionRetrievedUpdates]; r.Status != isTrue && len(v.Available) == 0 {
 		return refusal(reasonNotRetrieved, "The cluster has no updates: %s. %s",
-			cmp.Or(oneLine(r.Message), oneLine(r.Reason), "they were not asked for yet"), byImage)
+			cmp.Or(oneLine(r.Message), oneLine(r.Reason), "it has not retrieved them yet"), byImage)
 	}
 	return refusal(reasonVersionUnavailable, "Channel %s has no update from %s to %s. %s", v.Channel, q.Current(), w.Version, q.offers())
 }

@@ -45,7 +45,7 @@ func TestUnderWay(t *testing.T) {
 		},
 		{
 			name: "of a control plane whose pool is paused", state: on(working, pool(model.Pool{Name: "master", Paused: true, Machines: 3})), verdict: model.VerdictWaiting, reason: reasonInProgress,
-			notes: []string{"Without them no update is complete"},
+			notes: []string{"No update is complete without these nodes"},
 		},
 		{
 			name: "of a degraded pool", state: on(working, pool(model.Pool{Name: "worker", Degraded: true, Message: "disk full"})), verdict: model.VerdictWaiting, reason: reasonInProgress,

@@ -50,7 +50,7 @@ func Read(ctx context.Context, c dynamic.Interface, at time.Time, want *Want) (*
 	if id := fields(u.Object).text("spec", "clusterID"); want.ClusterID != "" && !strings.EqualFold(id, want.ClusterID) {
 		return nil, &model.Fault{
 			Code: model.CodeInput, Permanent: true, Next: "give the kubeconfig of this cluster",
-			Err: fmt.Errorf("the kubeconfig is of another cluster: it calls itself %s, and %s is meant", cmp.Or(oneLine(id), "nothing"),
+			Err: fmt.Errorf("the kubeconfig is for another cluster: it reaches %s, expected %s", cmp.Or(oneLine(id), "nothing"),
 				want.ClusterID),
 		}
 	}

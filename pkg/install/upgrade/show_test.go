@@ -19,7 +19,7 @@ func TestWhatAClusterShows(t *testing.T) {
 		{Version: "4.20.6", Image: image("4.20.6"), Recommended: true}, {Version: "4.20.5", Image: image("4.20.5"), Recommended: true},
 	}, s.Updates())
 	got := strings.Join(s.Obstacles(), "\n")
-	for _, says := range []string{"takes no other minor version: Cluster operator x should not be upgraded\n", "worker is paused", "infra is degraded: disk full"} {
+	for _, says := range []string{"does not accept another minor version: Cluster operator x should not be upgraded\n", "worker is paused", "infra is degraded: disk full"} {
 		check.Contains(t, got, says, "it does not say")
 	}
 	for next, s := range map[string]*State{
@@ -43,14 +43,14 @@ func TestFault(t *testing.T) {
 	}{
 		"done":           {state: running("4.20.5"), want: Want{Version: "4.20.5"}},
 		"asked for":      {state: running("4.20.4", available("4.20.5")), want: Want{Version: "4.20.5"}},
-		"no version":     {state: running("4.20.4"), want: Want{Version: "4.20"}, code: model.CodeUsage, says: `upgrade lab: "4.20" is no version such as 4.20.5`},
+		"no version":     {state: running("4.20.4"), want: Want{Version: "4.20"}, code: model.CodeUsage, says: `upgrade lab: "4.20" is not a complete version: write all three numbers, such as 4.20.5`},
 		"not installed":  {state: &State{}, want: Want{Version: "4.20.5"}, code: model.CodeFailure, says: "the cluster is not installed"},
 		"not offered":    {state: running("4.20.4", available("4.20.6")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "It offers 4.20.6"},
-		"the channel":    {state: running("4.19.4", on("fast-4.19")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "does not lead to 4.20.5: oc adm upgrade channel fast-4.20. "},
-		"no channel":     {state: running("4.20.4", on("")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "by its digest, with oc adm upgrade --to-image"},
-		"older":          {state: running("4.20.4"), want: Want{Version: "4.20.3"}, code: model.CodeInput, says: "OpenShift does not go back"},
-		"a risk":         {state: running("4.20.4", risky("4.20.5", "X")), want: Want{Version: "4.20.5"}, code: model.CodeInput, says: "To take the risk: oc adm upgrade --to=4.20.5 --allow-not-recommended"},
-		"another update": {state: running("4.20.4", towards("4.20.5", -5, "Working towards 4.20.5")), want: Want{Version: "4.20.6"}, code: model.CodeFailure, says: "on its way to another version"},
+		"the channel":    {state: running("4.19.4", on("fast-4.19")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "does not contain an update to 4.20.5: oc adm upgrade channel fast-4.20. "},
+		"no channel":     {state: running("4.20.4", on("")), want: Want{Version: "4.20.5"}, code: model.CodeNotFound, says: "with its digest, with oc adm upgrade --to-image"},
+		"older":          {state: running("4.20.4"), want: Want{Version: "4.20.3"}, code: model.CodeInput, says: "OpenShift cannot be downgraded"},
+		"a risk":         {state: running("4.20.4", risky("4.20.5", "X")), want: Want{Version: "4.20.5"}, code: model.CodeInput, says: "To accept the risk: oc adm upgrade --to=4.20.5 --allow-not-recommended"},
+		"another update": {state: running("4.20.4", towards("4.20.5", -5, "Working towards 4.20.5")), want: Want{Version: "4.20.6"}, code: model.CodeFailure, says: "is being updated to another version"},
 		"it fails": {
 			state: running("4.20.4", towards("4.20.5", -50, "Working towards 4.20.5"), is("Failing", "True", "etcd is degraded", -30)), want: Want{Version: "4.20.5"},
 			code: model.CodeFailed, says: "etcd is degraded",

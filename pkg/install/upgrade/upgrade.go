@@ -219,7 +219,7 @@ func (s *State) Obstacles() []string {
 	}
 	var list []string
 	if !s.installed() {
-		list = append(list, "The cluster is not installed: only installed clusters are upgraded")
+		list = append(list, "The cluster is not installed. Only installed clusters can be upgraded")
 	}
 	if c := s.version.Conditions[conditionProgressing]; c.Status == isTrue && s.Next() == "" {
 		list = append(list, "The cluster is still at work: "+c.says())
@@ -229,10 +229,10 @@ func (s *State) Obstacles() []string {
 	}{
 		{conditionAvailable, isFalse, "The cluster is not available"},
 		{conditionFailing, isTrue, "The cluster fails"},
-		{conditionUpgradeable, isFalse, "The cluster takes no other minor version"},
-		{conditionRetrievedUpdates, isFalse, "The cluster cannot ask for its updates"},
-		{conditionInvalid, isTrue, "The cluster cannot do what it was asked for"},
-		{conditionReleaseAccepted, isFalse, "The cluster refuses the update that it was asked for"},
+		{conditionUpgradeable, isFalse, "The cluster does not accept another minor version"},
+		{conditionRetrievedUpdates, isFalse, "The cluster cannot retrieve its updates"},
+		{conditionInvalid, isTrue, "The cluster cannot apply the requested update"},
+		{conditionReleaseAccepted, isFalse, "The cluster refuses the requested update"},
 	} {
 		if c := s.version.Conditions[o.kind]; c.Status == o.wrong {
 			list = append(list, o.text+": "+c.says())

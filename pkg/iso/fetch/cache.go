@@ -197,7 +197,7 @@ func openLocal(ctx context.Context, from origin, progress Progress) (*File, erro
 type ChecksumError struct{ Want, Got string }
 
 func (e *ChecksumError) Error() string {
-	return fmt.Sprintf("its SHA-256 is %s, and should be %s", e.Got, e.Want)
+	return fmt.Sprintf("its SHA-256 is %s, expected %s", e.Got, e.Want)
 }
 
 func digest(ctx context.Context, sum hash.Hash, r io.Reader, total int64, progress Progress) (int64, error) {

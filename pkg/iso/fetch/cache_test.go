@@ -200,7 +200,7 @@ func TestAnswersThatAreNotTrusted(t *testing.T) {
 	}))
 	for location, want := range map[string]string{
 		secure.URL: "from https to http://",
-		compressed: "as br",
+		compressed: "the encoding br",
 		longer:     "EOF",
 	} {
 		c := fetch.New(fetch.Config{Dir: t.TempDir(), Clock: rapid{clock.Real()}, Client: &http.Client{Transport: secure.Client().Transport}})

@@ -122,7 +122,7 @@ func (d *download) run(ctx context.Context) (*File, error) {
 			return d.takeStale(""), nil
 		}
 		if err != nil && d.stale != nil && passing(err) && context.Cause(ctx) == nil {
-			return d.takeStale(fmt.Sprintf("%v; what was fetched before is used, and may be out of date", err)), nil
+			return d.takeStale(fmt.Sprintf("%v; oaictl uses the earlier download, which may be out of date", err)), nil
 		}
 		if err != nil {
 			return nil, err
@@ -200,7 +200,7 @@ func (d *download) finish(ctx context.Context) (*File, error) {
 	d.done = 0 // nothing is left to be resumed
 	file, err := c.hold(got)
 	if err == nil && file == nil {
-		err = fmt.Errorf("it is not in the cache %s after all", c.config.Dir)
+		err = fmt.Errorf("it is missing in the cache %s", c.config.Dir)
 	}
 	return file, err
 }

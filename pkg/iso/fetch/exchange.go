@@ -39,7 +39,7 @@ func (d *download) exchange(ctx context.Context) error {
 			return nil // all of it was there
 		}
 		if d.done > 0 {
-			return cmp.Or(d.restart(), broken(errors.New("the server has less than was downloaded before")))
+			return cmp.Or(d.restart(), broken(errors.New("the server has less data than was already downloaded")))
 		}
 	case http.StatusPartialContent:
 		if d.done == 0 {
@@ -51,7 +51,7 @@ func (d *download) exchange(ctx context.Context) error {
 		return d.store(ctx, cancel, resp.Body)
 	case http.StatusOK:
 		if coding := resp.Header.Get("Content-Encoding"); coding != "" && coding != "identity" {
-			return fmt.Errorf("the server sends it as %s, which it was not asked for", coding)
+			return fmt.Errorf("the server sends it with the encoding %s, which was not requested", coding)
 		}
 		if err := d.starts(ctx, resp); err != nil {
 			return err
@@ -85,18 +85,18 @@ func (d *download) continues(h http.Header) error {
 	said := h.Get("Content-Range")
 	first, total, ok := parseContentRange(said)
 	if !ok || first != d.done {
-		return fmt.Errorf("the server was asked for what follows %d bytes, and sends Content-Range %q", d.done, said)
+		return fmt.Errorf("the request was for the data after %d bytes, but the server sends Content-Range %q", d.done, said)
 	}
 	if etag := h.Get("ETag"); etag != "" && d.said.ETag != "" && etag != d.said.ETag {
-		return errors.New("the content has changed since its download was begun")
+		return errors.New("the content has changed since the download started")
 	}
 	switch {
 	case total < 0 && d.said.Total < 0: // the end of the part would pass for the end of the content
-		return errors.New("the server does not say how large the content is")
+		return errors.New("the server does not send the size of the content")
 	case d.said.Total < 0:
 		d.said.Total = total
 	case total >= 0 && total != d.said.Total:
-		return fmt.Errorf("the content had %d bytes, and has %d now", d.said.Total, total)
+		return fmt.Errorf("the content had %d bytes, but now it has %d", d.said.Total, total)
 	}
 	return nil
 }

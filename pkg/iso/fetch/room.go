@@ -29,7 +29,7 @@ func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 		return nil
 	}
 	if size > c.config.Cap {
-		return fmt.Errorf("it has %d bytes, and the cache %s may hold %d", size, c.config.Dir, c.config.Cap)
+		return fmt.Errorf("it has %d bytes, but the limit of the cache %s is %d", size, c.config.Dir, c.config.Cap)
 	}
 	room, err := waitLock(ctx, c.config.Clock, c.path("room", ".lock"), true, func() {})
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Cache) makeRoom(ctx context.Context, key string, size int64) error {
 		}
 	}
 	if held+size > c.config.Cap {
-		return fmt.Errorf("it has %d bytes, the cache %s may hold %d, and %d of them are in use", size, c.config.Dir, c.config.Cap, held)
+		return fmt.Errorf("it has %d bytes, the limit of the cache %s is %d, and %d of them are in use", size, c.config.Dir, c.config.Cap, held)
 	}
 	return nil
 }

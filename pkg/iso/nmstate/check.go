@@ -39,11 +39,11 @@ func (r *reader) check(s *State) {
 	r.checkRules(s)
 	for _, server := range s.dns.servers {
 		if s.serverFamily(server) == nil {
-			r.report(server.at, server.field, "no interface can ask %s: none has addresses of its family", server.Addr)
+			r.report(server.at, server.field, "no interface can reach %s: no interface has addresses of its family", server.Addr)
 		}
 	}
 	if len(s.dns.servers) == 0 && len(s.dns.search)+len(s.dns.options) > 0 && s.searchFamily() == nil {
-		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so that nothing can be looked up")
+		r.report(s.dns.at, "dns-resolver.config", "no interface has addresses, so no DNS server can be reached")
 	}
 }
 
@@ -111,7 +111,7 @@ func (r *reader) checkOVSInterfaces(s *State) {
 	}
 	for _, i := range s.interfaces {
 		if i.kind == ovsInterfaceKind && i.state == up && !attached[i.name] {
-			r.report(i.at, i.field, "%s is a port of no ovs-bridge of this document", i.name)
+			r.report(i.at, i.field, "%s is not a port of an ovs-bridge of this document", i.name)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (r *reader) checkWaitIP(s *State) {
 		switch {
 		case i.gone() || !four && !six:
 		case c != nil && c.state == up && !i.ownAddresses(c):
-			r.report(i.waitAt, field, "%s is a port of %s, and a port has no addresses to wait for; say it of %s", i.name, c.name, c.name)
+			r.report(i.waitAt, field, "%s is a port of %s, and a port has no addresses to wait for; set it on %s", i.name, c.name, c.name)
 		case four && !i.ip4.enabled:
 			r.report(i.waitAt, field, "%s has no IPv4 addresses to wait for", i.name)
 		case six && !i.ip6.enabled:
@@ -194,7 +194,7 @@ func (r *reader) checkMACs(s *State) {
 func (r *reader) checkBase(s *State, i *iface) {
 	base := s.find(i.base.text)
 	if base != nil && base.state != up && i.state == up {
-		r.report(i.base.at, i.baseField(), "%s is %s, so that %s has nothing to stand on", base.name, base.state, i.name)
+		r.report(i.base.at, i.baseField(), "%s is %s, but %s needs it as its base", base.name, base.state, i.name)
 	}
 	for at, steps := base, 0; at != nil; steps++ {
 		if at == i || steps > len(s.interfaces) {
@@ -275,7 +275,7 @@ func (s *State) Doubts() Problems {
 			continue
 		}
 		if own, base := i.mtu(), s.interfaces[at].mtu(); own > base {
-			doubt(i.at.Line, i.at.Column, i.field+".mtu", "the MTU %d of %s is above that of %s, which carries it: %d", own, i.name, i.base.text,
+			doubt(i.at.Line, i.at.Column, i.field+".mtu", "the MTU %d of %s is larger than the MTU of its base %s: %d", own, i.name, i.base.text,
 				base)
 		}
 	}
@@ -295,7 +295,7 @@ func (s *State) doubtRoutes(doubt func(line, column int, field, format string, a
 				number(other.metric) == number(r.metric)
 		}
 		if slices.ContainsFunc(defaults[:i], same) {
-			doubt(r.at.Line, r.at.Column, r.field, "is a second default route of the same metric: which of them is taken is not said")
+			doubt(r.at.Line, r.at.Column, r.field, "is a second default route with the same metric: it is not defined which one is used")
 		}
 	}
 	static, dynamic := false, false
@@ -306,7 +306,7 @@ func (s *State) doubtRoutes(doubt func(line, column int, field, format string, a
 		}
 	}
 	if static && !dynamic && len(defaults) == 0 {
-		doubt(1, 1, "routes.config", "there is no default route: the machine reaches its own networks alone")
+		doubt(1, 1, "routes.config", "there is no default route: the machine only reaches its own networks")
 	}
 }
 

@@ -179,7 +179,7 @@ func CheckKeyfile(name string, data []byte) error {
 	r := &reader{name: name}
 	switch {
 	case strings.ContainsAny(name, "/\\\x00\n") || strings.HasPrefix(name, "."):
-		r.report(yamltree.Position{}, "", "a keyfile's name is that of a file without a folder, and starts with no dot")
+		r.report(yamltree.Position{}, "", "the name of a keyfile must be a file name without a folder, and must not start with a dot")
 	case !strings.HasSuffix(name, keyfileSuffix):
 		r.report(yamltree.Position{}, "", "NetworkManager reads only files that end in %s", keyfileSuffix)
 	}

@@ -175,7 +175,7 @@ func (r *reader) word(n *yamltree.Node, field string) word {
 	case !n.Scalar():
 		r.report(n.At, field, "has to be text, but is %s", what(n))
 	case strings.ContainsFunc(n.Text, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		r.report(n.At, field, "has a control character in it")
+		r.report(n.At, field, "contains a control character")
 	default:
 		return word{n.Text, n.At}
 	}

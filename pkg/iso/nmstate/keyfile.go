@@ -159,7 +159,7 @@ func (w *writer) resolve(macs map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(macs)) {
 		mac, ok := canonicalMAC(macs[name])
 		if !ok {
-			w.r.report(yamltree.Position{}, "", "%q, the MAC address of %s, is not one", macs[name], name)
+			w.r.report(yamltree.Position{}, "", "%q is not a valid MAC address of %s", macs[name], name)
 			continue
 		}
 		given[name] = mac

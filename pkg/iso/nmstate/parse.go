@@ -57,7 +57,7 @@ func (r *reader) tree(data []byte) *yamltree.Node {
 		r.report(yamltree.Position{Line: 1, Column: 1}, "", "is empty")
 		return nil
 	case len(docs) > 1:
-		r.report(docs[1].At, "", "a second document starts here: one describes one machine")
+		r.report(docs[1].At, "", "a second document starts here, but a machine has only one document")
 		return nil
 	}
 	return docs[0]
@@ -67,8 +67,8 @@ func (r *reader) state(root *yamltree.Node) *State {
 	s := &State{name: r.name}
 	doc := r.object(root, "")
 	doc.hints = map[string]string{
-		"capture": "this is a policy; write the state that it leads to",
-		"desired": "this is a policy; write the state that it leads to",
+		"capture": "this is a policy; write its desired state",
+		"desired": "this is a policy; write its desired state",
 	}
 	for _, o := range doc.objects("interfaces") {
 		s.interfaces = append(s.interfaces, o.iface())
@@ -94,7 +94,7 @@ func (o *object) hostname() {
 	name := o.object("hostname")
 	name.skipReadOnly("running")
 	if w := name.text("config"); w.text != "" {
-		o.r.ignore(w.at, name.field("config"), "a host's name goes with the machine, not with its network")
+		o.r.ignore(w.at, name.field("config"), "the hostname belongs to the machine, not to its network")
 	}
 }
 
@@ -104,7 +104,7 @@ func (o *object) skipReadOnly(keys ...string) {
 		e, there := o.left[key]
 		delete(o.left, key)
 		if there && !saysNothing(e.Value) {
-			o.r.ignore(e.At, o.field(key), "nmstate shows it, and it cannot be set")
+			o.r.ignore(e.At, o.field(key), "nmstate only shows it; it cannot be set")
 		}
 	}
 }
@@ -194,7 +194,8 @@ func (o *object) route() (route, bool) {
 	if rt.table = o.number("table-id", 0, largest32); rt.table != nil && (*rt.table == 0 || *rt.table == mainTable) {
 		rt.table = nil
 	}
-	o.hints = map[string]string{"weight": "routes are not balanced over several gateways", "route-type": "only routes to other machines are"}
+	o.hints = map[string]string{"weight": "several gateways for one route are not supported",
+		"route-type": "only routes to other machines are"}
 	return rt, !gone
 }
 

@@ -53,7 +53,7 @@ func (o *object) bond(i *iface) {
 	options := o.object("options")
 	options.hints = map[string]string{
 		"active_slave": "it names a device, and device names are not known before the machine boots",
-		"balance_slb":  "it is not one of the kernel's",
+		"balance_slb":  "it is not an option of the kernel",
 	}
 	for _, key := range slices.Sorted(maps.Keys(tables().BondOptions)) {
 		w := options.text(key)
@@ -155,7 +155,7 @@ func (o *object) checkMonitors(options settings) {
 	on := func(key string) bool { return value[key] != "" && value[key] != "0" }
 	switch {
 	case on("miimon") && on("arp_interval"):
-		o.r.report(o.at, o.path, "miimon and arp_interval exclude each other")
+		o.r.report(o.at, o.path, "miimon and arp_interval cannot be used together")
 	case on("arp_interval") != (value["arp_ip_target"] != ""):
 		o.r.report(o.at, o.path, "arp_interval and arp_ip_target belong together")
 	case !on("miimon") && (on("updelay") || on("downdelay")):
@@ -215,8 +215,8 @@ func (o *object) ovsPort() []port {
 	vlan := o.object("vlan")
 	p.settings.add("vlan-mode", vlan.oneOf("mode", "", "access", "native-tagged", "native-untagged", "trunk", "dot1q-tunnel"))
 	p.settings.number("tag", vlan.number("tag", 0, 4095))
-	vlan.hints = map[string]string{"trunk-tags": "NetworkManager of releases in use has no list of trunks; leave it out, and the trunk " +
-		"takes every VLAN"}
+	vlan.hints = map[string]string{"trunk-tags": "the NetworkManager versions of current releases have no list of trunks; omit it, " +
+		"and the trunk accepts all VLANs"}
 	vlan.ignoreEmpty("trunk-tags")
 	members := o.object("link-aggregation").ovsBond(p)
 	if len(members) == 0 && named.text != "" {

@@ -18,7 +18,7 @@ func (o *object) iface() *iface {
 	if i.state = o.oneOf("state", up, down, absent, ignore); i.state == ignore {
 		i.kind = ethernet // the kind is not known, and nothing more is read of it
 		clear(o.left)
-		o.r.ignore(o.at, o.path, "%s is left alone, as state: ignore says", name.text)
+		o.r.ignore(o.at, o.path, "%s is not configured, because of state: ignore", name.text)
 		return i
 	}
 	o.open = true
@@ -38,7 +38,7 @@ func (o *object) iface() *iface {
 	if i.byMAC && i.kind != ethernet {
 		o.r.report(i.at, o.field("identifier"), "only a physical interface is found by its MAC address, not a %s", i.kind)
 	} else if i.byMAC && i.mac.text == "" {
-		o.r.report(i.at, o.field("mac-address"), "is missing, and identifier says that it tells which interface this is")
+		o.r.report(i.at, o.field("mac-address"), "is missing, but identifier uses it to find the interface")
 	}
 	i.ethernet.number("mtu", o.number("mtu", 68, 65535))
 	i.description = o.text("description").text
@@ -61,10 +61,10 @@ func (o *object) iface() *iface {
 		i.state = ignore
 		own := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")}
 		if slices.ContainsFunc(slices.Concat(i.ip4.addresses, i.ip6.addresses), func(a address) bool { return !slices.Contains(own, a.Prefix) }) {
-			o.r.limit(o.at, o.path, "%s has addresses that no machine has by itself, and no profile is made of a loopback interface; give them to "+
-				"an interface of type dummy", i.name)
+			o.r.limit(o.at, o.path, "%s has additional addresses, but no profile is made for a loopback interface; give them to an "+
+				"interface of type dummy", i.name)
 		}
-		o.r.ignore(o.at, o.path, "every machine has its loopback interface %s by itself", i.name)
+		o.r.ignore(o.at, o.path, "every machine already has the loopback interface %s", i.name)
 	}
 	return i
 }
@@ -138,7 +138,7 @@ func (o *object) link(list *settings) {
 		o.r.report(o.at, o.path, "speed and duplex belong together")
 	}
 	if negotiate != nil && !*negotiate && speed == nil {
-		o.r.report(o.at, o.path, "without auto-negotiation speed and duplex have to be there")
+		o.r.report(o.at, o.path, "without auto-negotiation, speed and duplex are required")
 	}
 	list.flag("auto-negotiate", negotiate)
 	list.number("speed", speed) // Mb/s

@@ -44,11 +44,12 @@ func (o *object) family(four bool) family {
 	f.enabled = isTrue(enabled) && (asked || !four) || enabled == nil && asked
 	switch {
 	case enabled != nil && !*enabled && asked:
-		o.r.limit(o.at, o.path, "is not enabled, but says how to get addresses; take out one of both")
+		o.r.limit(o.at, o.path, "is not enabled, but has address settings; remove one of the two")
 	case f.autoconf && !f.dhcp:
 		// NetworkManager has no such method: with method=auto the router's word
 		// decides whether DHCPv6 is used, too.
-		o.r.report(o.at, o.field("autoconf"), "cannot be had without dhcp: NetworkManager uses DHCPv6 if the router says so; write dhcp: true")
+		o.r.report(o.at, o.field("autoconf"), "is not possible without dhcp: NetworkManager uses DHCPv6 if the router requests "+
+			"it; write dhcp: true")
 	}
 	o.flag("allow-extra-address") // is about checking afterwards, and changes nothing
 	return f
@@ -96,7 +97,7 @@ func (o *object) address(four bool) (netip.Prefix, bool) {
 		ok = false
 	}
 	o.skipReadOnly("valid-life-time", "preferred-life-time")
-	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not set up"}
+	o.hints = map[string]string{"mptcp-flags": "multipath TCP is not supported"}
 	if !ok || length == nil {
 		return netip.Prefix{}, false
 	}

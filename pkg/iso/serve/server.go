@@ -280,7 +280,7 @@ func (e *CutOffError) Error() string {
 	for _, r := range e.Readers {
 		names = append(names, fmt.Sprintf("%s (%d of %d bytes)", r.Host, r.Bytes, r.Size))
 	}
-	return "the media server ended while hosts still read: " + strings.Join(names, ", ")
+	return "the media server stopped while hosts were still reading: " + strings.Join(names, ", ")
 }
 
 // Serve answers requests of a listener until ctx is done, and then lets transfers

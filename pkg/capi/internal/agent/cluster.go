@@ -266,7 +266,7 @@ func (s *clusterScope) summarize() {
 	switch {
 	case s.object.Spec.ControlPlaneEndpoint.Host == "":
 		ready.Status, ready.Reason = metav1.ConditionFalse, reasonNoEndpoint
-		ready.Message = "neither spec.controlPlaneEndpoint, nor the control plane's apiVIPs or baseDomain say where the API is reached"
+		ready.Message = "the address of the API is not known: set spec.controlPlaneEndpoint, or apiVIPs or baseDomain of the control plane"
 	case isHosted(s.cluster) && bound != nil && bound.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, bound.Reason, bound.Message
 	}
@@ -287,7 +287,7 @@ func (s *clusterScope) delete(ctx context.Context) (ctrl.Result, error) {
 		if len(left) > 0 {
 			before := s.object.DeepCopy()
 			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonObjectsGo,
-				"waiting for "+strings.Join(left, " and ")+" to go, which the controllers see to that set the finalizers")
+				"waiting for "+strings.Join(left, " and ")+" to be removed by the controllers that set these finalizers")
 			return ctrl.Result{RequeueAfter: objectsGo}, s.save(ctx, before)
 		}
 	}

@@ -167,7 +167,7 @@ func TestReasonsOfLostHostsAreTold(t *testing.T) {
 		t.Errorf("the reconcile says %v", err)
 	}
 	m.get(m.infra)
-	if c := conditionOf(m.infra, agentv1.AgentReservedCondition); c.Status != metav1.ConditionFalse || c.Reason != agentv1.AgentGoneReason || c.Message != "Agent moved is there no more" {
+	if c := conditionOf(m.infra, agentv1.AgentReservedCondition); c.Status != metav1.ConditionFalse || c.Reason != agentv1.AgentGoneReason || c.Message != "Agent moved does not exist any more" {
 		t.Errorf("%+v", c)
 	}
 }

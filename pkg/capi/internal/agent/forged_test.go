@@ -148,7 +148,7 @@ func TestPoolsAreOpened(t *testing.T) {
 		"by its name":            {pools: machines.Pools{"ns": {"id-of-rack"}}, ref: "rack", hosts: 1},
 		"to another namespace":   {pools: machines.Pools{"other": {"id-of-rack"}}, ref: "id-of-rack", says: "--pool ns=ID"},
 		"another one by its id":  {pools: machines.Pools{"ns": {"id-of-rack"}}, ref: "id-of-other", says: "--pool ns=ID"},
-		"nothing is opened":      {ref: "rack", says: "is no pool that is opened to namespace ns"},
+		"nothing is opened":      {ref: "rack", says: "is not a pool that is open for namespace ns"},
 		"no InfraEnv of a name":  {pools: machines.Pools{"ns": {"id-of-rack"}}, ref: "shelf", says: "--pool ns=ID"},
 		"whose id is written up": {pools: machines.Pools{"ns": {"ID-OF-RACK"}}, ref: "id-of-rack", hosts: 1},
 	} {

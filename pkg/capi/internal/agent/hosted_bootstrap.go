@@ -42,10 +42,10 @@ func readBootstrap(data []byte) (bootstrapData, error) {
 	}
 	out := bootstrapData{headers: map[string]string{}}
 	if err := json.Unmarshal(data, &config); err != nil {
-		return out, errors.New("the bootstrap data is no Ignition config: it is no JSON object")
+		return out, errors.New("the bootstrap data is not an Ignition config: it is not a JSON object")
 	}
 	if !strings.HasPrefix(config.Ignition.Version, "3.") {
-		return out, fmt.Errorf("the bootstrap data is no Ignition config of version 3, but %q", config.Ignition.Version)
+		return out, fmt.Errorf("the bootstrap data is not an Ignition config of version 3, but of version %q", config.Ignition.Version)
 	}
 	merge := config.Ignition.Config.Merge
 	if len(merge) != 1 {

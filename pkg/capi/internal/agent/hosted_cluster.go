@@ -72,7 +72,7 @@ func (s *clusterScope) hostedDeployment(ctx context.Context) error {
 		return fmt.Errorf("read the ClusterDeployment %s: %w", key.Name, err)
 	case have.GetLabels()[labelAgentCluster] != s.object.Name:
 		s.set(agentv1.ClusterDeploymentReadyCondition, metav1.ConditionFalse, reasonForeign,
-			"ClusterDeployment "+key.Name+" is there, and not of this AgentCluster")
+			"ClusterDeployment "+key.Name+" exists, but it does not belong to this AgentCluster")
 		return nil
 	default:
 		if err := s.keepDeployment(ctx, have); err != nil {
@@ -130,7 +130,7 @@ func (s *clusterScope) hosted(ctx context.Context) (*hosted, error) {
 	}
 	if of.domain == "" || of.pullSecret == "" || of.kubeconfig == "" {
 		return waits("waiting for HostedControlPlane " + ref.Name +
-			" to say its domain (spec.dns.baseDomain), pull secret (spec.pullSecret) and kubeconfig (status.kubeConfig)")
+			" to have its domain (spec.dns.baseDomain), pull secret (spec.pullSecret) and kubeconfig (status.kubeConfig)")
 	}
 	return of, nil
 }

@@ -93,8 +93,8 @@ func (s *scope) isLeft(host *pool.Host) bool { return host.Cluster == "" && s.is
 // howItGoesOn says what a person can do with a host that was taken out of its cluster.
 func (s *scope) howItGoesOn() string {
 	deployment := s.infra.Status.ClusterDeploymentRef
-	return fmt.Sprintf("Agent %s was taken out of its cluster after the machine had been handed over, and is not installed for it again: "+
-		"delete Machine %s to give the host back to its pool, "+
+	return fmt.Sprintf("Agent %s was removed from its cluster after the machine was installed, and it is not installed again "+
+		"automatically: delete Machine %s to give the host back to its pool, "+
 		"or write clusterDeploymentName with the name %s and the namespace %s into spec of the Agent to have it installed again",
 		s.host.Name, s.machine.Name, deployment.Name, deployment.Namespace)
 }

@@ -44,7 +44,7 @@ func (s *scope) nameNode(ctx context.Context) (ctrl.Result, error) {
 	case node.Spec.ProviderID == s.object.Spec.ProviderID:
 		return ctrl.Result{}, nil
 	case node.Spec.ProviderID != "":
-		s.nodeTrouble(fmt.Sprintf("the node %s has the provider id %s already", node.Name, node.Spec.ProviderID))
+		s.nodeTrouble(fmt.Sprintf("the node %s already has the provider id %s", node.Name, node.Spec.ProviderID))
 		return ctrl.Result{}, nil
 	}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"providerID": s.object.Spec.ProviderID}})

@@ -321,7 +321,7 @@ func TestHostsTakenOutOfAHostedClusterStayOut(t *testing.T) {
 		return ptr.Deref(m.Status.Initialization.Provisioned, false), describe(m)
 	})
 	unbind()
-	want := "Agent agent was taken out of its cluster after the machine had been handed over, and is not installed for it again: delete Machine m to give the host back to its pool, " +
+	want := "Agent agent was removed from its cluster after the machine was installed, and it is not installed again automatically: delete Machine m to give the host back to its pool, " +
 		"or write clusterDeploymentName with the name " + name + " and the namespace " + x.namespace + " into spec of the Agent to have it installed again"
 	eventually(t, "the reason", func() (bool, string) {
 		m := x.machine(t, x.namespace, "m")

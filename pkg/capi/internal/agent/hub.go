@@ -237,5 +237,5 @@ func (p *HubPool) change(ctx context.Context, name types.NamespacedName,
 			return false, fmt.Errorf("write Agent %s: %w", name.Name, err)
 		}
 	}
-	return false, fmt.Errorf("write Agent %s, which is changed again and again: %w", name.Name, err)
+	return false, fmt.Errorf("write Agent %s, which changes too often: %w", name.Name, err)
 }

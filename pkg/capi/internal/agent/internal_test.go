@@ -52,13 +52,13 @@ func TestReadBootstrap(t *testing.T) {
 		t.Errorf("neither pool nor token: %+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"#cloud-config":                           "no JSON object",
-		config("2.2.0", one):                      `of version 3, but "2.2.0"`,
+		"#cloud-config":                           "not a JSON object",
+		config("2.2.0", one):                      `of version 3, but of version "2.2.0"`,
 		config("3.2.0", one+","+one):              "2 configs to merge",
 		config("3.2.0", ""):                       "0 configs to merge",
 		config("3.2.0", `{"source": "data:,{}"}`): "no URL of a server",
 		`{"ignition": {"version": "3.2.0"}}`:      "0 configs to merge",
-		"":                                        "no JSON object",
+		"":                                        "not a JSON object",
 	} {
 		if _, err := readBootstrap([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -346,7 +346,7 @@ func TestDeletionOfAHostedClusterSaysWhatItWaitsFor(t *testing.T) {
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(infra), infra); err != nil {
 		t.Fatal(err)
 	}
-	const want = "waiting for ClusterDeployment hc (finalizers: hive.openshift.io/deprovision) to go, which the controllers see to that set the finalizers"
+	const want = "waiting for ClusterDeployment hc (finalizers: hive.openshift.io/deprovision) to be removed by the controllers that set these finalizers"
 	if got := conditions.GetMessage(infra, clusterv1.DeletingCondition); got != want {
 		t.Errorf("it says %q", got)
 	}

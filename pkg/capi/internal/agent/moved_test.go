@@ -215,10 +215,10 @@ func TestHostsOutOfReachAreKept(t *testing.T) {
 		handedOver       bool
 		want             string
 	}{
-		"handed over":         {reserved: "pool", handedOver: true, want: `Agents are taken from namespace ns now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE="pool" again`},
-		"being installed":     {reserved: "pool", want: `is reserved in namespace pool, and Agents are taken from namespace ns now`},
-		"of its own before":   {reserved: "ns", agents: "pool", want: `Agents are taken from namespace pool now: nothing is done with it before the providers are applied with AGENTS_NAMESPACE="" again`},
-		"of a third one then": {reserved: "pool", agents: "racks", handedOver: true, want: `Agents are taken from namespace racks now`},
+		"handed over":         {reserved: "pool", handedOver: true, want: `the providers now use Agents of namespace ns. To continue, apply the providers with AGENTS_NAMESPACE="pool" again`},
+		"being installed":     {reserved: "pool", want: `is reserved in namespace pool, but the providers now use Agents of namespace ns`},
+		"of its own before":   {reserved: "ns", agents: "pool", want: `the providers now use Agents of namespace pool. To continue, apply the providers with AGENTS_NAMESPACE="" again`},
+		"of a third one then": {reserved: "pool", agents: "racks", handedOver: true, want: `the providers now use Agents of namespace racks`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			host := &agentinstall.Agent{
@@ -290,10 +290,10 @@ func TestControlPlaneHasTheSay(t *testing.T) {
 		says  *metav1.Condition
 		waits string // the message; "" where the host goes back
 	}{
-		"nothing yet":                  {hook: hook, waits: "waiting for the control plane to say whether etcd can do without this machine"},
+		"nothing yet":                  {hook: hook, waits: "waiting for the control plane to check whether etcd works without this machine"},
 		"etcd needs it":                {hook: hook, says: says("EtcdQuorum", "etcd needs it"), waits: "etcd needs it"},
 		"nothing is known of etcd":     {hook: hook, says: says("ClusterUnreachable", "it does not answer"), waits: "it does not answer"},
-		"etcd can do without it":       {hook: hook, says: says(controlplanev1.WaitingForOtherHooksReason, "waiting for the hooks of others")},
+		"etcd can do without it":       {hook: hook, says: says(controlplanev1.WaitingForOtherHooksReason, "waiting for hooks of other controllers")},
 		"its member is gone":           {hook: hook, says: &metav1.Condition{Type: controlplanev1.EtcdMemberRemovedCondition, Status: metav1.ConditionTrue, Reason: "EtcdMemberRemoved"}},
 		"a person has let go of it":    {says: says("EtcdQuorum", "etcd needs it")},
 		"another provider looks to it": {hook: clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/kcp-cleanup"},

@@ -39,7 +39,7 @@ type Pool interface {
 }
 
 // errForeign says that a machine has recorded a host that it may not have.
-var errForeign = errors.New("it belongs neither to the cluster of the machine, nor to a pool that is opened to its namespace")
+var errForeign = errors.New("it belongs neither to the cluster of the machine nor to a pool that is open for its namespace")
 
 // errTaken says that a host cannot be reserved any more.
 var errTaken = errors.New("another owner has the host")

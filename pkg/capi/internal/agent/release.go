@@ -86,7 +86,8 @@ func (s *scope) awaitInstall(ctx context.Context) (waits bool, err error) {
 			return true, nil
 		case s.isUnfound():
 			s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForDrain, fmt.Sprintf(
-				"waiting for Cluster API to find the node %s, and to drain it; to give the host back undrained: kubectl -n %s annotate machine %s %s-",
+				"waiting for Cluster API to find the node %s, and to drain it; to give the host back undrained: kubectl -n %s "+
+					"annotate machine %s %s-",
 				s.seenNode().Name, s.machine.Namespace, s.machine.Name, agentv1.PreDrainHookAnnotation))
 			_, _, err := s.Installations.Act(ctx, s.key, model.ScopeNode.Of(s.machine.Name)) // it is found by the provider id
 			if clusterloop.IsRefusal(err) || errors.Is(err, clusterloop.ErrNotYet) {
@@ -126,7 +127,7 @@ func (s *scope) isUnfound() bool {
 // waitForInstall says that the host is not given back before the installation is over.
 func (s *scope) waitForInstall() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForInstall,
-		"the host takes part in an installation that runs, and goes back once that is over")
+		"the host takes part in a running installation, and is released after it")
 }
 
 // holds reports whether there is a reservation that has to be given back.
@@ -204,7 +205,7 @@ func (s *scope) lives() bool { return s.machine != nil && s.machine.DeletionTime
 // waitForMachine says that the host is not given back for as long as the Machine lives.
 func (s *scope) waitForMachine() {
 	s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonWaitingForMachine,
-		"the Machine "+s.machine.Name+" is not being deleted: its node is not taken from it")
+		"the Machine "+s.machine.Name+" is not being deleted, so its node is kept")
 }
 
 // forget records that the AgentMachine has no host any more.
@@ -250,11 +251,12 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		return false, ctrl.Result{}, err
 	case host == nil && s.isElsewhere():
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, fmt.Sprintf(
-			"there is no %s %s here to return the machine: it continues to run until a person switches it off, or boots a discovery image on it",
+			"there is no %s %s here, so the machine cannot be returned: it continues to run until a person switches it off or boots a "+
+				"discovery image on it",
 			s.Pool.HostKind(), name.Name))
 		return true, ctrl.Result{}, nil
 	case host == nil:
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.HostKind()+" "+name.Name+" is there no more")
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, s.Pool.HostKind()+" "+name.Name+" does not exist any more")
 		return true, ctrl.Result{}, nil
 	}
 	s.host = host
@@ -266,11 +268,11 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 	switch {
 	case !mine:
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned,
-			s.Pool.HostKind()+" "+name.Name+" is not this machine's any more")
+			s.Pool.HostKind()+" "+name.Name+" does not belong to this machine any more")
 		return true, ctrl.Result{}, nil
 	case host.Cluster != "" && !s.isBoundHere(host):
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonNotReturned,
-			s.Pool.HostKind()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and stays there")
+			s.Pool.HostKind()+" "+name.Name+" is bound to the cluster "+host.Cluster+", and is not changed")
 	case host.Installed && s.lives(): // since the AgentMachine was deleted it has become a node
 		s.waitForMachine()
 		return false, ctrl.Result{}, nil
@@ -287,7 +289,7 @@ func (s *scope) giveBack(ctx context.Context) (done bool, result ctrl.Result, er
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, agentv1.WaitingForPersonReason, s.byHand())
 	case host.Status == statusByHand, host.State == model.HostUnbound, host.State == model.HostUnknown,
 		len(host.Conditions) == 0: // no service knows it
-		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host is given back to its pool")
+		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturned, "the host returns to its pool")
 	default: // the service has still to do it
 		s.set(clusterv1.DeletingCondition, metav1.ConditionTrue, reasonReturning, "the service boots the host into the discovery image")
 		return false, again, nil
@@ -306,7 +308,7 @@ func (s *scope) keptByEtcd() string {
 	}
 	switch c := conditions.Get(s.machine, controlplanev1.EtcdMemberRemovedCondition); {
 	case c == nil:
-		return "waiting for the control plane to say whether etcd can do without this machine"
+		return "waiting for the control plane to check whether etcd works without this machine"
 	case c.Status != metav1.ConditionTrue && c.Reason != controlplanev1.WaitingForOtherHooksReason:
 		return c.Message
 	}

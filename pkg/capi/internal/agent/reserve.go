@@ -58,7 +58,7 @@ func (s *scope) reserve(ctx context.Context) (bool, ctrl.Result, error) {
 	}
 	if s.infra == nil && isOfAgents(s.cluster) { // without it every host would be of the pool
 		s.waitToReserve(reasonWaitingForCluster, "waiting for AgentCluster "+s.cluster.Spec.InfrastructureRef.Name+
-			", which says what the pool is")
+			", which names the pool")
 		return false, ctrl.Result{}, nil // it wakes
 	}
 	taken, err := s.choose(ctx)
@@ -105,8 +105,8 @@ func (s *scope) outOfReach() string {
 	if was == s.object.Namespace {
 		was = ""
 	}
-	return fmt.Sprintf("%s %s is reserved in namespace %s, and %[1]ss are taken from namespace %[4]s now: nothing is done with it before "+
-		"the providers are applied with AGENTS_NAMESPACE=%[5]q again",
+	return fmt.Sprintf("%s %s is reserved in namespace %s, but the providers now use %[1]ss of namespace %[4]s. To continue, apply "+
+		"the providers with AGENTS_NAMESPACE=%[5]q again",
 		s.Pool.HostKind(), name.Name, name.Namespace, s.Pool.HostNamespace(s.object.Namespace), was)
 }
 
@@ -129,7 +129,7 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	lost, reason := "", reasonTaken
 	switch {
 	case s.isUnknown(host, isForeign):
-		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: it is not known which cluster of the service is the one of Cluster %s",
+		s.waitToReserve(reasonUnobserved, fmt.Sprintf("%s %s: the service's cluster for Cluster %s is not known",
 			s.Pool.HostKind(), name.Name, s.key.Name))
 		return false, nil // it wakes once that is known
 	case isForeign:
@@ -137,7 +137,7 @@ func (s *scope) keep(ctx context.Context) (bool, error) {
 	case host == nil && s.isElsewhere():
 		return true, s.hook(ctx)
 	case host == nil:
-		lost, reason = fmt.Sprintf("%s %s is there no more", s.Pool.HostKind(), name.Name), agentv1.AgentGoneReason
+		lost, reason = fmt.Sprintf("%s %s does not exist any more", s.Pool.HostKind(), name.Name), agentv1.AgentGoneReason
 	case host.Cluster != "" && !s.isBoundHere(host):
 		lost = fmt.Sprintf("%s %s is bound to the cluster %s", s.Pool.HostKind(), name.Name, host.Cluster)
 	case host.Cluster == "" && !s.isProvisioned() && !s.Pool.RecordsReservation():
@@ -209,7 +209,7 @@ func (s *scope) choose(ctx context.Context) (bool, error) {
 	switch {
 	case errors.Is(err, clusterloop.ErrNotYet):
 		s.waitToReserve(reasonWaitingForControlPlane, "waiting for the control plane of Cluster "+s.cluster.Name+
-			", which says what hosts have to be")
+			", which has the requirements for hosts")
 		return false, nil // it wakes
 	case err != nil:
 		s.waitToReserve(reasonUnobserved, rewording.Error(err))

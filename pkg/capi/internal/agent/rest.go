@@ -80,7 +80,8 @@ func (p *ServicePool) opened(ctx context.Context, service install.Backend, names
 		}
 		at := slices.IndexFunc(named, func(e model.InfraEnv) bool { return e.Name == ref.Name })
 		if at < 0 {
-			return nil, fmt.Errorf("the InfraEnv %s is no pool that is opened to namespace %s: the administrator of the providers opens it with "+
+			return nil, fmt.Errorf("the InfraEnv %s is not a pool that is open for namespace %s: the administrator of the providers "+
+				"can open it with "+
 				"--pool %[2]s=ID (variable OAICTL_POOL of the component files)", ref.Name, namespace)
 		}
 		ids = append(ids, named[at].ID)

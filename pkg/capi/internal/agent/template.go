@@ -100,7 +100,7 @@ func (r *TemplateReconciler) observe(ctx context.Context, cluster *clusterv1.Clu
 	}
 	if cluster != nil && infra == nil && isOfAgents(cluster) { // without it every host would be of the pool
 		set(metav1.ConditionFalse, reasonWaitingForCluster, "waiting for AgentCluster "+cluster.Spec.InfrastructureRef.Name+
-			", which says what the pool is")
+			", which names the pool")
 		return ctrl.Result{}, nil // it wakes
 	}
 	var again ctrl.Result

@@ -273,8 +273,8 @@ func TestConfigsThatWait(t *testing.T) {
 // is in doubt, which its config says, and looks at again.
 func TestWhatStandsInTheWayOfAnInfraEnvIsShown(t *testing.T) {
 	for want, options := range map[string]model.Options{
-		"m may be part of the control plane that was installed":                                                                 {AddNodes: true},
-		"does not take the credentials of Secret lab-kubeconfig: Unauthorized: put a kubeconfig of the cluster's administrator": {AddNodes: true, AcceptControlPlane: true},
+		"m may already be part of the control plane": {AddNodes: true},
+		"rejects the credentials of Secret lab-kubeconfig: Unauthorized: put a kubeconfig of the cluster's administrator": {AddNodes: true, AcceptControlPlane: true},
 	} {
 		b := start(t)
 		b.options = options

@@ -68,7 +68,7 @@ func (i *installation) hold(ctx context.Context, scope model.Scope) (release fun
 	held := i.acting[scope]
 	i.mu.Unlock()
 	if err := held.Lock(ctx); err != nil {
-		return nil, fmt.Errorf("wait for what is done to %s of Cluster %s: %w", scope, i.key, err)
+		return nil, fmt.Errorf("wait for the action on %s of Cluster %s: %w", scope, i.key, err)
 	}
 	return held.Unlock, nil
 }

@@ -55,7 +55,7 @@ var ErrNotYet = errors.New("there is nothing to install yet")
 var ErrGone = errors.New("it is gone")
 
 // errEnded says that Start has ended: callers that still work get it.
-var errEnded = errors.New("the controllers are being stopped: the next ones go on with it")
+var errEnded = errors.New("the controllers are stopping: they continue after their next start")
 
 // Refusal is what is wrong with the objects of a Cluster: only a change of them cures it.
 type Refusal struct{ Problems []string }

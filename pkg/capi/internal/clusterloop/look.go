@@ -28,7 +28,7 @@ func (i *installation) look(ctx context.Context) (*View, error) {
 		return view, err
 	}
 	if err := i.looking.Lock(ctx); err != nil {
-		return nil, fmt.Errorf("wait for what is looked at of Cluster %s: %w", i.key, err)
+		return nil, fmt.Errorf("wait for the check of Cluster %s: %w", i.key, err)
 	}
 	defer i.looking.Unlock()
 	if view, err := i.known(ctx); view != nil || err != nil { // another caller has observed meanwhile

@@ -163,7 +163,7 @@ func operators(list []controlplanev1.Operator) ([]spec.Operator, error) {
 		operator := spec.Operator{Name: o.Name}
 		if o.Properties != "" {
 			if err := json.Unmarshal([]byte(o.Properties), &operator.Properties); err != nil {
-				return nil, fmt.Errorf("spec.config.operators[%d].properties is no JSON object: %w", i, err)
+				return nil, fmt.Errorf("spec.config.operators[%d].properties is not a JSON object: %w", i, err)
 			}
 		}
 		out = append(out, operator)
@@ -181,7 +181,7 @@ func encryption(d *controlplanev1.DiskEncryption) (*spec.DiskEncryption, error) 
 	}
 	if d.TangServers != "" {
 		if err := json.Unmarshal([]byte(d.TangServers), &out.Tang); err != nil {
-			return nil, fmt.Errorf("spec.config.diskEncryption.tangServers is no JSON list: %w", err)
+			return nil, fmt.Errorf("spec.config.diskEncryption.tangServers is not a JSON list: %w", err)
 		}
 	}
 	return out, nil
@@ -190,7 +190,8 @@ func encryption(d *controlplanev1.DiskEncryption) (*spec.DiskEncryption, error) 
 // capabilities of a cluster on bare metal if they are not set: Cluster API manages the machines, so that the cluster's
 // own Machine API is left out.
 func bareMetalCapabilities() []string {
-	return []string{"baremetal", "Console", "Insights", "OperatorLifecycleManager", "Ingress", "marketplace", "NodeTuning", "DeploymentConfig"}
+	return []string{"baremetal", "Console", "Insights", "OperatorLifecycleManager", "Ingress", "marketplace", "NodeTuning",
+		"DeploymentConfig"}
 }
 
 // installConfig are the fields of install-config.yaml that are overridden: capabilities, and over them

@@ -41,7 +41,8 @@ func IDOf(plane *controlplanev1.OpenshiftAssistedControlPlane, onHub bool) (stri
 	id := plane.Annotations[AnnotationClusterID]
 	if onHub && id != "" && !strings.HasPrefix(id, plane.Namespace+"/") {
 		return "", &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-			"OpenshiftAssistedControlPlane metadata.annotations[%s] names %s, and this control plane is in namespace %s: the cluster of a control "+
+			"OpenshiftAssistedControlPlane metadata.annotations[%s] names %s, and this control plane is in namespace %s: the "+
+				"cluster of a control "+
 				"plane is in its own namespace: remove the annotation",
 			AnnotationClusterID, id, plane.Namespace)}}
 	}
@@ -56,8 +57,9 @@ func CheckIdentity(plane *controlplanev1.OpenshiftAssistedControlPlane, is *mode
 		return nil
 	}
 	return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-		"the service's cluster %s is another one: it calls itself %s, and this control plane's is %s (metadata.annotations[%s]): it is left "+
-			"alone; on a hub, move the ClusterDeployment that has the name away, or this Cluster to a hub without one",
+		"the service's cluster %s is another one: its ID is %s, but the ID of this control plane's cluster is %s "+
+			"(metadata.annotations[%s]). It is not changed; on a hub, move the ClusterDeployment with this name to another hub, or move "+
+			"this Cluster to a hub without such a ClusterDeployment",
 		is.ID, is.OpenShiftID, was, AnnotationOpenShiftID)}}
 }
 

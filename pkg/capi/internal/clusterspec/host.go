@@ -235,7 +235,7 @@ func (s *Source) discovery(ctx context.Context, cluster *spec.ClusterSpec, m Mac
 	}
 	var err error
 	if out.Ignition, err = document([]byte(override)); err != nil {
-		return nil, fmt.Errorf("the override of the discovery Ignition is no JSON object: %w", err)
+		return nil, fmt.Errorf("the override of the discovery Ignition is not a JSON object: %w", err)
 	}
 	if ref := config.PullSecretRef; ref != nil && ref.Name != "" {
 		if out.PullSecret, err = s.pullSecret(ctx, m.Namespace, ref); err != nil {

@@ -119,11 +119,11 @@ func (s *Source) prove(ctx context.Context, c *Cluster, kubeconfig, id string) e
 	name := secret.Name(c.Name, secret.Kubeconfig)
 	switch is, err := s.identifySeldom(ctx, client.ObjectKeyFromObject(c), kubeconfig); {
 	case err != nil:
-		return fmt.Errorf("Cluster %s is installed, this service has no record of it, and it does not answer by the kubeconfig in "+
+		return fmt.Errorf("Cluster %s is installed, but this service has no record of it, and it does not answer with the kubeconfig in "+
 			"Secret %s: %w: %w", c.Name, name, err, clusterloop.ErrNotYet)
 	case is != id:
-		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf("by the kubeconfig in Secret %s the cluster %s is reached, and this one is "+
-			"%s: the Secret is to have the kubeconfig of %[3]s", name, is, id)}}
+		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf("the kubeconfig in Secret %s reaches the cluster %s, but this one is "+
+			"%s: put the kubeconfig of %[3]s into the Secret", name, is, id)}}
 	}
 	return nil
 }

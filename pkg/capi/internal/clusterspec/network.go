@@ -47,7 +47,7 @@ func (s *Source) networkOf(ctx context.Context, m Machine) (*spec.HostNet, error
 		for i := range found {
 			names = append(names, found[i].GetName())
 		}
-		return nil, refuse("selects %d NMStateConfigs (%s), and each machine has its own InfraEnv: let it select one", len(found),
+		return nil, refuse("selects %d NMStateConfigs (%s), but each machine has its own InfraEnv: select only one", len(found),
 			strings.Join(names, ", "))
 	}
 	return hostNet(&found[0]), nil

@@ -75,8 +75,8 @@ func (r *registration) isFree(ctx context.Context, name string) error {
 	}
 	if taken {
 		return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-			"there is a ClusterDeployment %s/%s already, which this control plane has not made: give the cluster another name "+
-				"(spec.config.clusterName), delete the ClusterDeployment if its cluster is not needed any more, or take it over: kubectl -n %[1]s "+
+			"there already is a ClusterDeployment %s/%s that this control plane has not created: give the cluster another name "+
+				"(spec.config.clusterName), delete the ClusterDeployment if you do not need its cluster any more, or take it over: kubectl -n %[1]s "+
 				"annotate openshiftassistedcontrolplane %[3]s %[4]s=%[1]s/%[2]s",
 			r.plane.Namespace, name, r.plane.Name, clusterspec.AnnotationClusterID)}}
 	}
@@ -89,7 +89,8 @@ func (r *registration) isFree(ctx context.Context, name string) error {
 		if other.UID != r.plane.UID && other.Annotations[clusterspec.AnnotationRun] != "" &&
 			clusterspec.NameOf(other.Labels[clusterv1.ClusterNameLabel], other) == name {
 			return &clusterloop.Refusal{Problems: []string{fmt.Sprintf(
-				"control plane %s of this namespace has a cluster of the name %s already: give this one another (spec.config.clusterName)", other.Name,
+				"control plane %s of this namespace already has a cluster with the name %s: give this one another name (spec.config.clusterName)",
+				other.Name,
 				name)}}
 		}
 	}
@@ -148,10 +149,10 @@ func (r *registration) unproven(mark string) string {
 	if mark == "" {
 		tags = "of its mark"
 	}
-	return fmt.Sprintf("the service's cluster %s does not carry the mark of Cluster %s, and is left alone. "+
-		"Where it belongs to this Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add "+
+	return fmt.Sprintf("the service's cluster %s does not have the mark of Cluster %s, and is not changed. If it belongs to this "+
+		"Cluster and the key was lost, restore Secret %s from a backup, or have an administrator of the service add "+
 		"the tags %s to it: "+
-		"PATCH /api/assisted-install/v2/clusters/%[1]s. Where it belongs to another one: kubectl -n %[5]s annotate "+
+		"PATCH /api/assisted-install/v2/clusters/%[1]s. If it belongs to another Cluster: kubectl -n %[5]s annotate "+
 		"openshiftassistedcontrolplane %[6]s %[7]s-",
 		id, r.key(), recordmark.SecretName(r.cluster.Name), tags, r.plane.Namespace, r.plane.Name, clusterspec.AnnotationClusterID)
 }

@@ -60,8 +60,8 @@ func TestClustersOfOthersAreNotTaken(t *testing.T) {
 	}{
 		"nobody has one":           {marks: true},
 		"another namespace's":      {there: []client.Object{elsewhere}, marks: true},
-		"somebody has one":         {there: []client.Object{deployment}, says: "there is a ClusterDeployment ns/edge already"},
-		"somebody is to have one":  {there: []client.Object{named("other", "abc")}, says: "control plane other of this namespace has a cluster of the name edge already"},
+		"somebody has one":         {there: []client.Object{deployment}, says: "there already is a ClusterDeployment ns/edge"},
+		"somebody is to have one":  {there: []client.Object{named("other", "abc")}, says: "control plane other of this namespace already has a cluster with the name edge"},
 		"who has asked first":      {there: []client.Object{named("other", "")}, marks: true},
 		"it is taken over":         {there: []client.Object{deployment}, id: "ns/edge"},
 		"it is another namespaces": {there: []client.Object{elsewhere}, id: "other/edge", says: "names other/edge"},
@@ -319,7 +319,7 @@ func TestRecordsOfTheClusterAreDeleted(t *testing.T) {
 		"the mark of an earlier release":   {run: former, id: "former", deleted: []string{"former"}},
 		"the mark of a person's run":       {run: person},
 		"the mark of another Cluster":      {run: other},
-		"the id of a person's cluster":     {id: "person", says: "the service's cluster person does not carry the mark of Cluster ns/lab, and is left alone"},
+		"the id of a person's cluster":     {id: "person", says: "the service's cluster person does not have the mark of Cluster ns/lab, and is not changed"},
 		"the id of another Cluster's":      {id: "other", says: "restore Secret lab-oaictl-key from a backup"},
 		"an id that is not there":          {id: "gone"},
 	} {

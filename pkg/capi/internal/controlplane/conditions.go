@@ -185,7 +185,8 @@ func (r *statusReport) showRollout() {
 		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, controlplanev1.EtcdMemberRemovalRequiredReason,
 			r.required(forRollout)+"\n"+text)
 	case len(waits) > 0:
-		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:", waits))
+		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text+"\n"+listed("It is blocked because:",
+			waits))
 	default:
 		r.set(clusterv1.RollingOutCondition, metav1.ConditionTrue, clusterv1.RollingOutReason, text)
 	}
@@ -195,9 +196,9 @@ func (r *statusReport) showRollout() {
 func (r *statusReport) notRolling() string {
 	count := fmt.Sprintf("%d replicas are not up-to-date", r.kept.outdated)
 	if r.plane.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
-		return count + ": they are replaced once the cluster is installed"
+		return count + ": they are replaced after the installation of the cluster"
 	}
-	return count + ", and stay: spec.rollout.strategy.type is OnDelete, and spec.rollout.after says no time that has passed"
+	return count + ", and are kept: spec.rollout.strategy.type is OnDelete, and spec.rollout.after is not set or is in the future"
 }
 
 // showRemediation reports whether unhealthy Machines are replaced. While a person has to take a member out of etcd,
@@ -213,7 +214,7 @@ func (r *statusReport) showRemediation() {
 		case collections.IsUnhealthyAndOwnerRemediated(m):
 			own = append(own, "Machine "+m.Name+": "+conditions.GetMessage(m, clusterv1.MachineOwnerRemediatedCondition))
 		case collections.IsUnhealthy(m):
-			others = append(others, "Machine "+m.Name+" is not healthy, and the control plane is not asked to replace it")
+			others = append(others, "Machine "+m.Name+" is not healthy, but the control plane has no request to replace it")
 		}
 	}
 	if len(own) == 0 {

@@ -88,13 +88,14 @@ func (h *kubeconfigHandout) provide(ctx context.Context) ([]byte, ctrl.Result, e
 		return nil, ctrl.Result{}, err
 	case data == nil && h.view.Installed():
 		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
-			fmt.Sprintf("the service has no kubeconfig of the cluster: put one of its administrator into the Secret %s, with the label %s: %s",
+			fmt.Sprintf("the service has no kubeconfig of the cluster: put a kubeconfig of its administrator into the Secret %s, "+
+				"with the label %s: %s",
 				h.kubeconfigSecret().Name, clusterv1.ClusterNameLabel, h.cluster.Name))
 		return nil, ctrl.Result{}, nil
 	case data == nil:
 		if !ptr.Deref(h.plane.Status.Initialization.ControlPlaneInitialized, false) {
 			h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigUnavailableReason,
-				"the service hands out a kubeconfig once the installation runs")
+				"the service provides a kubeconfig when the installation has started")
 		}
 		return nil, ctrl.Result{}, nil
 	}
@@ -212,8 +213,8 @@ func (h *kubeconfigHandout) showKubeconfig(data []byte) {
 	known := h.known.examine(h.key(), data)
 	if known.hasEnd && known.ends.Sub(h.clock.Now()) < expiresSoon {
 		h.set(controlplanev1.KubeconfigAvailableCondition, metav1.ConditionFalse, controlplanev1.KubeconfigExpiresReason,
-			fmt.Sprintf("the certificate of the kubeconfig ends at %s: make another one with `oc config new-admin-kubeconfig`, and put it into "+
-				"the Secret %s",
+			fmt.Sprintf("the certificate of the kubeconfig expires at %s: make another one with "+
+				"`oc config new-admin-kubeconfig`, and put it into the Secret %s",
 				known.ends.UTC().Format(time.RFC3339), h.kubeconfigSecret().Name))
 		return
 	}

@@ -196,7 +196,7 @@ func (f *machineMaker) create(ctx context.Context, object client.Object) error {
 		return err
 	}
 	if !slices.ContainsFunc(object.GetOwnerReferences(), func(o metav1.OwnerReference) bool { return o.UID == f.plane.UID }) {
-		return fmt.Errorf("%s is there and is not the control plane's", object.GetName())
+		return fmt.Errorf("%s exists but does not belong to the control plane", object.GetName())
 	}
 	return nil
 }

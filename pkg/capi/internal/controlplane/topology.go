@@ -36,7 +36,7 @@ func workersWouldWait(c *clusterv1.Cluster) string {
 		return ""
 	}
 	return fmt.Sprintf("the workers would wait for ever for the next version of the topology: it has %d MachineDeployments, of which "+
-		"OpenShift upgrades all nodes at once, and Cluster API takes %d: kubectl -n %s annotate cluster %s --overwrite %s=%d",
+		"OpenShift upgrades all nodes at once, but Cluster API upgrades %d at a time: kubectl -n %s annotate cluster %s --overwrite %s=%d",
 		count, atOnce, c.Namespace, c.Name, clusterv1.ClusterTopologyUpgradeConcurrencyAnnotation, max(enoughAtOnce, count+1))
 }
 
@@ -61,7 +61,7 @@ func otherBuild(c *clusterv1.Cluster, plane *controlplanev1.OpenshiftAssistedCon
 	}
 	const unchecked = clusterv1.ClusterTopologyUnsafeUpdateVersionAnnotation
 	kubectl := "kubectl -n " + c.Namespace
-	return fmt.Sprintf("the topology would take no next version: Cluster API waits for nodes of version %s, and they run %s: "+
+	return fmt.Sprintf("the topology would not accept the next version: Cluster API waits for nodes of version %s, and they run %s: "+
 		`%s annotate cluster %s %s= && %[3]s patch cluster %[4]s --type merge -p '{"spec":{"topology":{"version":"%[2]s"}}}' && `+
 		`%[3]s patch openshiftassistedcontrolplane %[6]s --type merge -p '{"spec":{"version":"%[2]s"}}' && %[3]s annotate cluster %[4]s %[5]s-`,
 		wanted, runs, kubectl, c.Name, unchecked, plane.Name)

@@ -28,10 +28,10 @@ func TestWorkersThatWouldWait(t *testing.T) {
 	}{
 		"no topology":               {noTopology: true},
 		"no workers":                {},
-		"one, and the default":      {deployments: 1, waits: "it has 1 MachineDeployments", tells: "Cluster API takes 1: kubectl -n ns annotate cluster lab --overwrite topology.cluster.x-k8s.io/upgrade-concurrency=100"},
-		"as many as there are":      {deployments: 3, annotation: "3", waits: "it has 3 MachineDeployments", tells: "Cluster API takes 3: "},
+		"one, and the default":      {deployments: 1, waits: "it has 1 MachineDeployments", tells: "Cluster API upgrades 1 at a time: kubectl -n ns annotate cluster lab --overwrite topology.cluster.x-k8s.io/upgrade-concurrency=100"},
+		"as many as there are":      {deployments: 3, annotation: "3", waits: "it has 3 MachineDeployments", tells: "Cluster API upgrades 3 at a time: "},
 		"one more than there are":   {deployments: 3, annotation: "4"},
-		"what is no number":         {deployments: 1, annotation: "many", waits: "it has 1 ", tells: "Cluster API takes 0: "},
+		"what is no number":         {deployments: 1, annotation: "many", waits: "it has 1 ", tells: "Cluster API upgrades 0 at a time: "},
 		"more than are proposed":    {deployments: 100, annotation: "100", waits: "it has 100 ", tells: "upgrade-concurrency=101"},
 		"many, and more are asked ": {deployments: 100, annotation: "101"},
 	} {

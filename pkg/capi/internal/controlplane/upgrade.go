@@ -145,7 +145,7 @@ func (u *upgrader) noteForce(want *upgrade.Want, d *upgrade.Decision) {
 	if force == "" || want.Force || d.Verdict == "" || d.Verdict == model.VerdictInstalled {
 		return
 	}
-	d.Notes = append([]string{fmt.Sprintf("Annotation %s is %q and forces nothing: it has to be %q",
+	d.Notes = append([]string{fmt.Sprintf("Annotation %s is %q and has no effect: it must be %q",
 		forceAnnotation, force, want.Version)}, d.Notes...)
 }
 

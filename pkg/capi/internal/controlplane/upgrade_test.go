@@ -126,8 +126,8 @@ func TestAsksOnceTheReleaseIsRight(t *testing.T) {
 		"right":                   {has: "4.20.5"},
 		"of another release":      {has: "4.20.6"},
 		"forced":                  {has: "4.20.5", force: "4.20.5"},
-		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and forces nothing: it has to be "4.20.5"`},
-		"forced without a reason": {has: "4.20.5", force: "true", note: "forces nothing"},
+		"forced to another one":   {has: "4.20.5", force: "4.20.6", note: `Annotation oaictl.io/force-upgrade is "4.20.6" and has no effect: it must be "4.20.5"`},
+		"forced without a reason": {has: "4.20.5", force: "true", note: "has no effect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := observed()
@@ -167,7 +167,7 @@ func TestUpgradeOfAnotherCluster(t *testing.T) {
 		"status": map[string]any{"history": []any{map[string]any{"state": "Completed", "version": "4.20.4"}}},
 	}})
 	_, _, err := s.upgrader().ask(t.Context(), c, s.upgrader().want())
-	if err == nil || !strings.Contains(err.Error(), "of another cluster: it calls itself that, and this is meant") || len(c.Actions()) != 1 {
+	if err == nil || !strings.Contains(err.Error(), "for another cluster: it reaches that, expected this") || len(c.Actions()) != 1 {
 		t.Errorf("it is %v, after %v", err, c.Actions())
 	}
 }

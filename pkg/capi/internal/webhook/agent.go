@@ -40,7 +40,8 @@ func agentClusters() validator[*agentv1.AgentCluster] {
 		change: func(before, after *agentv1.AgentCluster) field.ErrorList {
 			at := field.NewPath("spec", "controlPlaneEndpoint")
 			if !before.Spec.ControlPlaneEndpoint.IsZero() && before.Spec.ControlPlaneEndpoint != after.Spec.ControlPlaneEndpoint {
-				return field.ErrorList{immutable(at, "the Cluster and its kubeconfig have this endpoint already: put %s back, or make another cluster",
+				return field.ErrorList{immutable(at, "the Cluster and its kubeconfig already use this endpoint: set it back to %s, or "+
+					"create another cluster",
 					before.Spec.ControlPlaneEndpoint.String())}
 			}
 			return nil
@@ -57,7 +58,7 @@ func agentClusterTemplates() validator[*agentv1.AgentClusterTemplate] {
 			wrong := checkAgentCluster(&of.Spec, at.Child("spec"))
 			if !of.Spec.ControlPlaneEndpoint.IsZero() {
 				wrong = append(wrong, field.Forbidden(at.Child("spec", "controlPlaneEndpoint"),
-					"every cluster of the template would have the same endpoint: leave it out"))
+					"every cluster of the template would have the same endpoint: omit it"))
 			}
 			return nil, append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
 		},
@@ -70,9 +71,9 @@ func checkAgentCluster(s *agentv1.AgentClusterSpec, at *field.Path) field.ErrorL
 	switch e := s.ControlPlaneEndpoint; {
 	case e.IsZero():
 	case e.Host == "":
-		wrong = append(wrong, field.Required(api.Child("host"), "write the host name or address of the API, or leave the whole endpoint out"))
+		wrong = append(wrong, field.Required(api.Child("host"), "write the host name or address of the API, or omit the whole endpoint"))
 	case e.Port == 0:
-		wrong = append(wrong, field.Required(api.Child("port"), "write the port of the API, 6443 as a rule, or leave the whole endpoint out"))
+		wrong = append(wrong, field.Required(api.Child("port"), "write the port of the API, usually 6443, or omit the whole endpoint"))
 	case strings.ContainsAny(e.Host, "/[] "):
 		wrong = append(wrong, invalid(api.Child("host"),
 			fmt.Sprintf("%q is neither a host name nor an address: write it without scheme, path and brackets", e.Host)))
@@ -113,12 +114,13 @@ func changedAgentMachine(before, after *agentv1.AgentMachine) field.ErrorList {
 	at := field.NewPath("spec")
 	var wrong field.ErrorList
 	if was := before.Spec.ProviderID; was != "" && was != after.Spec.ProviderID && !givesUp(before, after) {
-		wrong = append(wrong, immutable(at.Child("providerID"), "the node has it already: put %s back, or delete the Machine to get another host",
+		wrong = append(wrong, immutable(at.Child("providerID"), "the node already has it: set it back to %s, or delete the Machine "+
+			"to get another host",
 			was))
 	}
 	if before.Status.AgentRef != nil || before.Spec.ProviderID != "" {
 		wrong = append(wrong, changes(&before.Spec, &after.Spec, at, []string{"providerID"},
-			"the machine has its host, which was chosen by the old value: put it back, or delete the Machine to get another host")...)
+			"the machine has a host that was chosen with the old value: set the old value again, or delete the Machine to get another host")...)
 	}
 	return wrong
 }
@@ -139,7 +141,7 @@ func agentMachineTemplates() validator[*agentv1.AgentMachineTemplate] {
 			wrong := checkAgentMachine(&of.Spec, at.Child("spec"))
 			if of.Spec.ProviderID != "" {
 				wrong = append(wrong, field.Forbidden(at.Child("spec", "providerID"),
-					"every machine gets its own, by the host that it takes: leave it out"))
+					"every machine gets its own value from its host: omit it"))
 			}
 			return nil, append(wrong, of.ObjectMeta.Validate(at.Child("metadata"))...)
 		},
@@ -164,7 +166,7 @@ func checkAgentMachine(s *agentv1.AgentMachineSpec, at *field.Path) field.ErrorL
 	}
 	for name, size := range map[string]*resource.Quantity{"minMemory": s.MinMemory, "minDisk": s.MinDisk} {
 		if size != nil && size.Sign() <= 0 {
-			wrong = append(wrong, invalid(at.Child(name), "is not more than nothing: write a size such as 64Gi, or leave it out"))
+			wrong = append(wrong, invalid(at.Child(name), "must be greater than zero: write a size such as 64Gi, or omit it"))
 		}
 	}
 	for i, constraint := range s.SpreadConstraints {
@@ -175,7 +177,7 @@ func checkAgentMachine(s *agentv1.AgentMachineSpec, at *field.Path) field.ErrorL
 	}
 	if id := s.ProviderID; id != "" && strings.TrimPrefix(id, agentv1.ProviderIDPrefix) == id {
 		wrong = append(wrong, invalid(at.Child("providerID"),
-			fmt.Sprintf("%q is no host of a pool: it is written by the controller as %sNAME; leave it out", id, agentv1.ProviderIDPrefix)))
+			fmt.Sprintf("%q is not a host of a pool: the controller writes it as %sNAME; omit it", id, agentv1.ProviderIDPrefix)))
 	}
 	return wrong
 }

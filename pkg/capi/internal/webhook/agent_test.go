@@ -15,7 +15,7 @@ func TestAgentClusterRefusals(t *testing.T) {
 	type cluster = *agentv1.AgentCluster
 	for _, c := range []refusal[cluster]{
 		{"no port", func(c cluster) { c.Spec.ControlPlaneEndpoint.Host = "api.example.com" }, "spec.controlPlaneEndpoint.port", "6443"},
-		{"no host", func(c cluster) { c.Spec.ControlPlaneEndpoint.Port = 6443 }, "spec.controlPlaneEndpoint.host", "leave the whole endpoint out"},
+		{"no host", func(c cluster) { c.Spec.ControlPlaneEndpoint.Port = 6443 }, "spec.controlPlaneEndpoint.host", "omit the whole endpoint"},
 		{"URL", func(c cluster) {
 			c.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "https://api.example.com", Port: 6443}
 		}, "spec.controlPlaneEndpoint.host", "without scheme"},
@@ -63,7 +63,7 @@ func TestAgentClusterChanges(t *testing.T) {
 	other := after.DeepCopy()
 	other.Spec.ControlPlaneEndpoint.Port = 443
 	_, err := agentClusters().ValidateUpdate(t.Context(), after, other)
-	expectRefusal(t, err, "spec.controlPlaneEndpoint", "put [2001:db8::1]:6443 back")
+	expectRefusal(t, err, "spec.controlPlaneEndpoint", "set it back to [2001:db8::1]:6443")
 	other = after.DeepCopy()
 	other.Spec.InfraEnvRefs = []agentv1.InfraEnvReference{{Name: "pool"}}
 	if _, err := agentClusters().ValidateUpdate(t.Context(), after, other); err != nil {
@@ -80,10 +80,10 @@ func TestAgentClusterTemplates(t *testing.T) {
 	changed := template.DeepCopy()
 	changed.Spec.Template.Spec.InfraEnvRefs = nil
 	_, err := agentClusterTemplates().ValidateUpdate(t.Context(), template, changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 	template.Spec.Template.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "api", Port: 6443}
 	_, err = agentClusterTemplates().ValidateCreate(t.Context(), template)
-	expectRefusal(t, err, "spec.template.spec.controlPlaneEndpoint", "leave it out")
+	expectRefusal(t, err, "spec.template.spec.controlPlaneEndpoint", "omit it")
 }
 
 func TestAgentMachineRefusals(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAgentMachineRefusals(t *testing.T) {
 		{"spread", func(m machine) {
 			m.Spec.SpreadConstraints = []agentv1.AgentSpreadConstraint{{TopologyKey: "rack/"}}
 		}, "spec.spreadConstraints[0].topologyKey", "topology.kubernetes.io/rack"},
-		{"provider id", func(m machine) { m.Spec.ProviderID = "metal3://x" }, "spec.providerID", "leave it out"},
+		{"provider id", func(m machine) { m.Spec.ProviderID = "metal3://x" }, "spec.providerID", "omit it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			object := &agentv1.AgentMachine{}
@@ -127,7 +127,7 @@ func TestAgentMachineChanges(t *testing.T) {
 	another := other.DeepCopy()
 	another.Spec.ProviderID = "agent://another"
 	_, err := agentMachines().ValidateUpdate(t.Context(), other, another)
-	expectRefusal(t, err, "spec.providerID", "put agent://agent back")
+	expectRefusal(t, err, "spec.providerID", "set it back to agent://agent")
 	another = other.DeepCopy()
 	another.Spec.MinCPUs = new(int32(4))
 	_, err = agentMachines().ValidateUpdate(t.Context(), other, another)
@@ -145,10 +145,10 @@ func TestReservationsAreGivenUp(t *testing.T) {
 		field, text string
 	}{
 		{name: "before it is handed over", annotations: map[string]string{"other": "note"}},
-		{name: "the reservation stays", annotations: noted, field: "spec.providerID", text: "put agent://agent back"},
-		{name: "after it was handed over", provisioned: true, field: "spec.providerID", text: "put agent://agent back"},
-		{name: "for another host at once", change: func(m *agentv1.AgentMachine) { m.Spec.ProviderID = "agent://another" }, field: "spec.providerID", text: "put agent://agent back"},
-		{name: "with another wish", change: func(m *agentv1.AgentMachine) { m.Spec.MinCPUs = new(int32(4)) }, field: "spec.minCPUs", text: "put it back"},
+		{name: "the reservation stays", annotations: noted, field: "spec.providerID", text: "set it back to agent://agent"},
+		{name: "after it was handed over", provisioned: true, field: "spec.providerID", text: "set it back to agent://agent"},
+		{name: "for another host at once", change: func(m *agentv1.AgentMachine) { m.Spec.ProviderID = "agent://another" }, field: "spec.providerID", text: "set it back to agent://agent"},
+		{name: "with another wish", change: func(m *agentv1.AgentMachine) { m.Spec.MinCPUs = new(int32(4)) }, field: "spec.minCPUs", text: "set the old value again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := &agentv1.AgentMachine{}
@@ -176,7 +176,7 @@ func TestAgentMachineTemplates(t *testing.T) {
 	template := &agentv1.AgentMachineTemplate{}
 	template.Spec.Template.Spec.ProviderID = "agent://agent"
 	_, err := agentMachineTemplates().ValidateCreate(t.Context(), template)
-	expectRefusal(t, err, "spec.template.spec.providerID", "leave it out")
+	expectRefusal(t, err, "spec.template.spec.providerID", "omit it")
 
 	template.Spec.Template.Spec.ProviderID = ""
 	template.Spec.Template.Spec.MinMemory = new(resource.MustParse("64Gi"))
@@ -186,5 +186,5 @@ func TestAgentMachineTemplates(t *testing.T) {
 	changed := template.DeepCopy()
 	changed.Spec.Template.Spec.MinCPUs = new(int32(4))
 	_, err = agentMachineTemplates().ValidateUpdate(t.Context(), template, changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 }

@@ -51,7 +51,7 @@ func checkCapabilities(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateRe
 			text += ": it has " + strings.Join(capabilities, ", ")
 		}
 		if minor > newestCapabilitiesMinor {
-			warnings = append(warnings, fmt.Sprintf("%s: %s, as far as is known here", where, text))
+			warnings = append(warnings, fmt.Sprintf("%s: %s, as far as this version of the providers knows", where, text))
 		} else {
 			wrong = append(wrong, invalid(where, text))
 		}
@@ -66,7 +66,7 @@ func checkBaseline(baseline string, minor int, at *field.Path) field.ErrorList {
 	const remedy = "write None, vCurrent, or a version such as v4.20"
 	parts := baselineSet.FindStringSubmatch(baseline)
 	if parts == nil {
-		return field.ErrorList{invalid(at, fmt.Sprintf("%q is no set of capabilities: %s", baseline, remedy))}
+		return field.ErrorList{invalid(at, fmt.Sprintf("%q is not a set of capabilities: %s", baseline, remedy))}
 	}
 	of, err := strconv.Atoi(parts[1])
 	if err != nil || of < oldestBaselineMinor || minor > 0 && of > minor {
@@ -102,7 +102,7 @@ func unknownOperators(operators []controlplanev1.Operator, at *field.Path) admis
 		}
 		if len(explain.Find(explain.KindValidation, name+operatorCheck)) == 0 {
 			warnings = append(warnings,
-				fmt.Sprintf("%s: the operator %q is not known here; the installation waits if the service does not know it either",
+				fmt.Sprintf("%s: the operator %q is not known to these providers; if the service does not know it either, the installation waits",
 					at.Index(i).Child("name"), operator.Name))
 		}
 	}

@@ -91,7 +91,7 @@ func checkLabels(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field.Path) fie
 	wrong := checkSelector(&s.NMStateConfigLabelSelector, at.Child("nmStateConfigLabelSelector"))
 	for key := range s.NodeLabels {
 		if strings.HasPrefix(key, "node-role.kubernetes.io/") {
-			wrong = append(wrong, invalid(at.Child("nodeLabels").Key(key), "is a role, which the node gets by its Machine: leave it out"))
+			wrong = append(wrong, invalid(at.Child("nodeLabels").Key(key), "is a role, and the node gets its role from its Machine: omit it"))
 		}
 	}
 	return wrong
@@ -177,7 +177,7 @@ func toldByUserData(err error, at *field.Path, annotationAt func(key string) *fi
 		if entry.Path != "" {
 			text = entry.Path + ": " + text
 		}
-		wrong = append(wrong, invalidAt(where, "is no Ignition config that a machine can use: "+text))
+		wrong = append(wrong, invalidAt(where, "is not an Ignition config that a machine can use: "+text))
 	}
 	return wrong
 }
@@ -191,8 +191,8 @@ func changedConfig(before, after *bootstrapv1.OpenshiftAssistedConfig) field.Err
 		return nil
 	}
 	return changes(&before.Spec, &after.Spec, field.NewPath("spec"), afterwards,
-		"the machine has its user data, and nothing would follow: put the old value back, and have the Machine replaced by one "+
-			"with another config")
+		"the machine already has its user data, so a change has no effect: set the old value again, and replace the Machine with one "+
+			"that has another config")
 }
 
 // changes are the fields of an object that differ, except those that may.

@@ -24,12 +24,12 @@ func TestConfigRefusals(t *testing.T) {
 		{"hostname", func(c config) { c.Spec.Hostname = "Worker_0" }, "spec.hostname", "cannot be a hostname"},
 		{"localhost", func(c config) { c.Spec.Hostname = "localhost" }, "spec.hostname", "use a name that no other host has"},
 		{"label key", func(c config) { c.Spec.NodeLabels = map[string]string{"a b": "c"} }, "spec.nodeLabels.a b", "cannot be the key of a label"},
-		{"role label", func(c config) { c.Spec.NodeLabels = map[string]string{"node-role.kubernetes.io/infra": ""} }, "spec.nodeLabels[node-role.kubernetes.io/infra]", "leave it out"},
+		{"role label", func(c config) { c.Spec.NodeLabels = map[string]string{"node-role.kubernetes.io/infra": ""} }, "spec.nodeLabels[node-role.kubernetes.io/infra]", "omit it"},
 		{"taint key", func(c config) { c.Spec.Taints = []bootstrapv1.Taint{{Key: "a b", Effect: "NoSchedule"}} }, "spec.taints[0].key", "cannot be the key of a taint"},
 		{"taint effect", func(c config) { c.Spec.Taints = []bootstrapv1.Taint{{Key: "a", Effect: "Never"}} }, "spec.taints[0].effect", "Never"},
 		{"disk", func(c config) { c.Spec.RootDeviceHints = &bootstrapv1.RootDeviceHints{DeviceName: "sda"} }, "spec.rootDeviceHints.deviceName", `write "/dev/sda"`},
 		{"disk to keep", func(c config) { c.Spec.KeepDisks = []string{"/dev/sdb", "sdc"} }, "spec.keepDisks[1]", "/dev/disk/by-id/"},
-		{"installer argument", func(c config) { c.Spec.InstallerArgs = []string{"--insecure"} }, "spec.installerArgs[0]", "is not a flag that the service passes on"},
+		{"installer argument", func(c config) { c.Spec.InstallerArgs = []string{"--insecure"} }, "spec.installerArgs[0]", "the service does not accept the flag"},
 		{"machine config pool", func(c config) { c.Spec.MachineConfigPool = "My Pool" }, "spec.machineConfigPool", "machine config pool"},
 		{"discovery kernel argument", func(c config) { c.Spec.DiscoveryKernelArguments = []string{"a", "b c"} }, "spec.discoveryKernelArguments[1]", "is not one kernel argument"},
 		{"kernel argument", func(c config) {
@@ -53,12 +53,12 @@ func TestConfigRefusals(t *testing.T) {
 		{"kubelet's label", func(c config) { c.Spec.NodeRegistration.KubeletExtraLabels = []string{"a=b", "c d=e"} }, "spec.nodeRegistration.kubeletExtraLabels[1]", "is no label"},
 		{"node name", func(c config) { c.Spec.NodeRegistration.Name = "a b" }, "spec.nodeRegistration.name", "is no hostname"},
 		{"root as sentinel directory", func(c config) { c.Spec.BootstrapCommandSentinelDir = "/.." }, "spec.bootstrapCommandSentinelDir", ""},
-		{"Ignition that is no JSON", func(c config) { c.Spec.IgnitionOverride = "storage:" }, "spec.ignitionOverride", "is no Ignition config that a machine can use"},
+		{"Ignition that is no JSON", func(c config) { c.Spec.IgnitionOverride = "storage:" }, "spec.ignitionOverride", "is not an Ignition config that a machine can use"},
 		{"Ignition of a newer specification", func(c config) { c.Spec.IgnitionOverride = `{"ignition": {"version": "3.5.0"}}` }, "spec.ignitionOverride", "up to 3.2.0"},
 		{"Ignition with a wrong mode", func(c config) {
 			c.Spec.DiscoveryIgnitionOverride = `{"ignition": {"version": "3.1.0"}, "storage": {"files": [{"path": "etc/x"}]}}`
 		}, "spec.discoveryIgnitionOverride", "storage.files[0].path"},
-		{"Ignition by annotation", func(c config) { c.Annotations = map[string]string{bootstrapv1.IgnitionOverrideAnnotation: "{}"} }, "metadata.annotations[" + bootstrapv1.IgnitionOverrideAnnotation + "]", "is no Ignition config"},
+		{"Ignition by annotation", func(c config) { c.Annotations = map[string]string{bootstrapv1.IgnitionOverrideAnnotation: "{}"} }, "metadata.annotations[" + bootstrapv1.IgnitionOverrideAnnotation + "]", "is not an Ignition config"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			object := &bootstrapv1.OpenshiftAssistedConfig{}
@@ -110,7 +110,7 @@ func TestConfigChanges(t *testing.T) {
 		t.Errorf("a config that nobody has used cannot be corrected: %v", err)
 	}
 	before.Status.Initialization.DataSecretCreated = new(true)
-	expectRefusal(t, change(hostname), "spec.hostname", "have the Machine replaced")
+	expectRefusal(t, change(hostname), "spec.hostname", "replace the Machine with one")
 	for _, edit := range []func(*bootstrapv1.OpenshiftAssistedConfigSpec){
 		func(s *bootstrapv1.OpenshiftAssistedConfigSpec) { s.NodeLabels = map[string]string{"a": "b"} },
 		func(s *bootstrapv1.OpenshiftAssistedConfigSpec) {
@@ -129,7 +129,7 @@ func TestTemplatesAreNotChangedInPlace(t *testing.T) {
 	after := before.DeepCopy()
 	after.Spec.Template.Spec.CPUArchitecture = "arm64"
 	_, err := configTemplates().ValidateUpdate(t.Context(), before, after)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{DryRun: new(true)}}
 	ctx := admission.NewContextWithRequest(t.Context(), request)

@@ -108,21 +108,21 @@ func checkControlPlane(ctx context.Context, c *controlplanev1.OpenshiftAssistedC
 	at := field.NewPath("spec")
 	warnings = append(warnings, missingPullSecret(&common, at.Child("config", "pullSecretRef"))...)
 	if c.Spec.DistributionVersion == "" {
-		wrong = append(wrong, field.Required(at.Child("distributionVersion"), "write the whole version of OpenShift, as 4.20.3"))
+		wrong = append(wrong, field.Required(at.Child("distributionVersion"), "write the complete version of OpenShift, such as 4.20.3"))
 	}
 	if v := c.Spec.Version; v != "" {
 		if _, err := version.ParseSemantic(v); err != nil {
-			wrong = append(wrong, invalid(at.Child("version"), fmt.Sprintf("%q is no version of Kubernetes: write it as v1.33.4, or leave it out",
+			wrong = append(wrong, invalid(at.Child("version"), fmt.Sprintf("%q is not a version of Kubernetes: write it as v1.33.4, or omit it",
 				v)))
 		}
 	}
 	if c.Spec.OpenshiftAssistedConfigSpec.Hostname != "" && replicas > 1 {
 		wrong = append(wrong, invalid(at.Child("openshiftAssistedConfigSpec", "hostname"),
-			fmt.Sprintf("names %d machines alike: leave it out, or name them by nodeRegistration.name: $METADATA_NAME", replicas)))
+			fmt.Sprintf("gives the same name to %d machines: omit it, or use nodeRegistration.name: $METADATA_NAME", replicas)))
 	}
 	if replicas == 1 && c.Spec.Rollout.Strategy.Type == controlplanev1.RollingUpdateStrategy {
 		wrong = append(wrong, invalid(at.Child("rollout", "strategy", "type"),
-			"a single node is the whole cluster, which is lost when its machine is replaced: set OnDelete, or leave it out"))
+			"a single node is the whole cluster, which is lost when its machine is replaced: set OnDelete, or omit it"))
 	}
 	return warnings, wrong
 }
@@ -179,12 +179,12 @@ func checkWaits(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateResourceS
 	}
 	if s.Config.ReleaseImage != "" && s.Config.ImageSetRef != nil {
 		wrong = append(wrong, invalid(config.Child("imageSetRef"),
-			"stands beside releaseImage, and both say what is installed: keep one of the two"))
+			"cannot be set together with releaseImage, because both define the release: keep one of them"))
 	}
 	for i, gate := range s.Upgrade.Acknowledge {
 		if !strings.HasPrefix(gate, "ack-") {
 			wrong = append(wrong, invalid(at.Child("upgrade", "acknowledge").Index(i),
-				fmt.Sprintf("%q is no gate of admin-gates: write its key, as ack-4.19-kube-1.33-api-removals-in-4.20", gate)))
+				fmt.Sprintf("%q is not a gate of admin-gates: write its key, such as ack-4.19-kube-1.33-api-removals-in-4.20", gate)))
 		}
 	}
 	return wrong
@@ -202,12 +202,14 @@ func checkVersion(v string, at *field.Path) field.ErrorList {
 	}
 	parts := wholeVersion.FindStringSubmatch(v)
 	if parts == nil {
-		return field.ErrorList{invalid(at, fmt.Sprintf("%q is no whole version of OpenShift: write one with three numbers, as 4.20.3", v))}
+		return field.ErrorList{invalid(at, fmt.Sprintf("%q is not a complete version of OpenShift: write all three "+
+			"numbers, such as 4.20.3", v))}
 	}
 	major, _ := strconv.Atoi(parts[1])
 	minor, _ := strconv.Atoi(parts[2])
 	if major < 4 || major == 4 && minor < oldestMinor {
-		return field.ErrorList{invalid(at, fmt.Sprintf("OpenShift %s is older than what is installed here: use 4.%d.0 or newer", v, oldestMinor))}
+		return field.ErrorList{invalid(at, fmt.Sprintf("OpenShift %s is too old for these providers: use 4.%d.0 or newer",
+			v, oldestMinor))}
 	}
 	return nil
 }
@@ -238,10 +240,10 @@ func changedControlPlane(before, after *controlplanev1.OpenshiftAssistedControlP
 	wrong := field.ErrorList{}
 	if valueOf(before.Status.Initialization.ControlPlaneInitialized) || !slices.Contains(notStarted, before.Status.Installation.State) {
 		wrong = changes(was, is, at, afterStart,
-			"the installation has started, and the service takes this before only: put the old value back; what is to change in the cluster is "+
-				"changed there")
+			"the installation has started, and the service does not accept this change any more: set the old value again, and make the "+
+				"change in the cluster itself")
 	} else if isRegistered(before) {
-		const why = "the service knows the cluster by it: put the old value back, or make another cluster"
+		const why = "the service identifies the cluster with it: set the old value again, or create another cluster"
 		if was.ClusterName != is.ClusterName {
 			wrong = append(wrong, immutable(at.Child("clusterName"), why))
 		}
@@ -271,7 +273,8 @@ func changedVersion(before, after *controlplanev1.OpenshiftAssistedControlPlane)
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(field.NewPath("spec", "distributionVersion"),
-		fmt.Sprintf("the cluster runs %s, and OpenShift never goes back: set %[1]s or a newer version", before.Status.DistributionVersion))}
+		fmt.Sprintf("the cluster runs %s, and OpenShift cannot be downgraded: set %[1]s or a newer version",
+			before.Status.DistributionVersion))}
 }
 
 // keys are the keys of two maps.

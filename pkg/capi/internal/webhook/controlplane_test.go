@@ -44,11 +44,11 @@ type refusal[T any] struct {
 func TestControlPlaneRefusals(t *testing.T) {
 	type plane = *controlplanev1.OpenshiftAssistedControlPlane
 	for _, c := range []refusal[plane]{
-		{"no version", func(c plane) { c.Spec.DistributionVersion = "" }, "spec.distributionVersion", "write the whole version of OpenShift, as 4.20.3"},
-		{"version too old", func(c plane) { c.Spec.DistributionVersion = "4.13.9" }, "spec.distributionVersion", "OpenShift 4.13.9 is older than what is installed here: use 4.14.0 or newer"},
+		{"no version", func(c plane) { c.Spec.DistributionVersion = "" }, "spec.distributionVersion", "write the complete version of OpenShift, such as 4.20.3"},
+		{"version too old", func(c plane) { c.Spec.DistributionVersion = "4.13.9" }, "spec.distributionVersion", "OpenShift 4.13.9 is too old for these providers: use 4.14.0 or newer"},
 		{"version 3", func(c plane) { c.Spec.DistributionVersion = "3.11.0" }, "spec.distributionVersion", "use 4.14.0 or newer"},
-		{"minor version", func(c plane) { c.Spec.DistributionVersion = "4.20" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
-		{"version with v", func(c plane) { c.Spec.DistributionVersion = "v4.20.3" }, "spec.distributionVersion", "write one with three numbers, as 4.20.3"},
+		{"minor version", func(c plane) { c.Spec.DistributionVersion = "4.20" }, "spec.distributionVersion", "write all three numbers, such as 4.20.3"},
+		{"version with v", func(c plane) { c.Spec.DistributionVersion = "v4.20.3" }, "spec.distributionVersion", "write all three numbers, such as 4.20.3"},
 		{"version from the future", func(c plane) { c.Spec.DistributionVersion = "4.77.0" }, "spec.distributionVersion", "there is no OpenShift 4.77.0"},
 		{"Kubernetes version", func(c plane) { c.Spec.Version = "latest" }, "spec.version", "write it as v1.33.4"},
 		{"no domain", func(c plane) { c.Spec.Config.BaseDomain = "" }, "spec.config.baseDomain", "is missing"},
@@ -62,11 +62,11 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Labels = map[string]string{clusterv1.ClusterNameLabel: strings.Repeat("a", 60)}
 		}, "spec.config.clusterName", "is 60 characters long: use at most 54"},
 		{"no machines", func(c plane) { c.Spec.Replicas = new(int32(0)) }, "spec.replicas", "use 1, 2 with an arbiter or fencing, 3, 4 or 5"},
-		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "6 control plane machines make no cluster"},
+		{"six machines", func(c plane) { c.Spec.Replicas = new(int32(6)) }, "spec.replicas", "a cluster cannot have 6 control plane machines"},
 		{"two machines", func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "set config.arbiterReplicas: 1, or config.fencing"},
 		{"five machines of 4.17", func(c plane) { c.Spec.Replicas = new(int32(5)); c.Spec.DistributionVersion = "4.17.0" }, "spec.replicas", "need OpenShift 4.18"},
-		{"arbiter beside three", func(c plane) { c.Spec.Config.ArbiterReplicas = new(int32(1)) }, "spec.config.arbiterReplicas", "an arbiter goes with 2 control plane machines"},
-		{"fencing beside three", func(c plane) { c.Spec.Config.Fencing = &controlplanev1.Fencing{} }, "spec.config.fencing", "fencing goes with 2 control plane machines"},
+		{"arbiter beside three", func(c plane) { c.Spec.Config.ArbiterReplicas = new(int32(1)) }, "spec.config.arbiterReplicas", "an arbiter needs 2 control plane machines"},
+		{"fencing beside three", func(c plane) { c.Spec.Config.Fencing = &controlplanev1.Fencing{} }, "spec.config.fencing", "fencing needs 2 control plane machines"},
 		{"arbiter and fencing", func(c plane) {
 			c.Spec.Replicas, c.Spec.Config.ArbiterReplicas, c.Spec.Config.Fencing = new(int32(2)), new(int32(1)), &controlplanev1.Fencing{}
 		}, "spec.replicas", "not both"},
@@ -74,16 +74,16 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"single node that waits for workers", func(c plane) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs, c.Spec.Config.RequiredWorkers = new(int32(1)), nil, nil, new(int32(1))
 		}, "spec.replicas", "leave config.requiredWorkers out"},
-		{"one address alone", func(c plane) { c.Spec.Config.IngressVIPs = nil }, "spec.config.apiVIPs", "give as many for one as for the other"},
+		{"one address alone", func(c plane) { c.Spec.Config.IngressVIPs = nil }, "spec.config.apiVIPs", "give the same number of addresses for both"},
 		{"two addresses of a family", func(c plane) {
 			c.Spec.Config.MachineNetwork = append(c.Spec.Config.MachineNetwork, controlplanev1.MachineNetworkEntry{CIDR: "fd00::/64"})
 			c.Spec.Config.APIVIPs = []string{"192.168.127.100", "192.168.127.102"}
 			c.Spec.Config.IngressVIPs = []string{"192.168.127.101", "fd00::1"}
-		}, "spec.config.apiVIPs", "one of each family"},
+		}, "spec.config.apiVIPs", "one of each address family"},
 		{"address outside", func(c plane) { c.Spec.Config.APIVIPs = []string{"10.1.2.3"} }, "spec.config.apiVIPs[0]", "is not in the machine network"},
 		{"no address", func(c plane) { c.Spec.Config.IngressVIPs = []string{"api.example.com"} }, "spec.config.ingressVIPs[0]", "api.example.com"},
 		{"same address", func(c plane) { c.Spec.Config.IngressVIPs = c.Spec.Config.APIVIPs }, "spec.config.ingressVIPs[0]", "unless config.loadBalancer.type is UserManaged"},
-		{"addresses with platform None", func(c plane) { c.Spec.Config.Platform.Type = controlplanev1.NonePlatform }, "spec.config.apiVIPs", "leave them out"},
+		{"addresses with platform None", func(c plane) { c.Spec.Config.Platform.Type = controlplanev1.NonePlatform }, "spec.config.apiVIPs", "omit them"},
 		{"platform BareMetal without addresses", func(c plane) {
 			c.Spec.Config.Platform.Type, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = controlplanev1.BareMetalPlatform, nil, nil
 		}, "spec.config.apiVIPs", "set config.apiVIPs and config.ingressVIPs"},
@@ -102,15 +102,15 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Config.ClusterNetwork = []controlplanev1.ClusterNetworkEntry{{CIDR: "10.128.0.0/14", HostPrefix: 27}}
 		}, "spec.config.clusterNetwork[0].hostPrefix", "use at most 25"},
 		{"ended network type", func(c plane) { c.Spec.Config.NetworkType = "OpenShiftSDN" }, "spec.config.networkType", "use OVNKubernetes"},
-		{"MTU of Calico", func(c plane) { c.Spec.Config.NetworkType, c.Spec.Config.MTU = "Calico", 1400 }, "spec.config.mtu", "leave it out here"},
+		{"MTU of Calico", func(c plane) { c.Spec.Config.NetworkType, c.Spec.Config.MTU = "Calico", 1400 }, "spec.config.mtu", "omit it here"},
 		{"time server", func(c plane) { c.Spec.Config.AdditionalNTPSources = []string{"time server"} }, "spec.config.additionalNTPSources[0]", "time server"},
 		{"two lists of time servers", func(c plane) {
 			c.Spec.Config.NTPSources, c.Spec.Config.AdditionalNTPSources = []string{"10.0.0.1"}, []string{"10.0.0.2"}
-		}, "spec.config.additionalNTPSources", "adds servers to those of spec.config.ntpSources"},
+		}, "spec.config.additionalNTPSources", "adds servers to spec.config.ntpSources"},
 		{"release image with scheme", func(c plane) { c.Spec.Config.ReleaseImage = "https://quay.io/x" }, "spec.config.releaseImage", "without a scheme"},
 		{"release image and image set", func(c plane) {
 			c.Spec.Config.ReleaseImage, c.Spec.Config.ImageSetRef = "quay.io/openshift-release-dev/ocp-release:4.20.3-x86_64", &corev1.LocalObjectReference{Name: "x"}
-		}, "spec.config.imageSetRef", "keep one of the two"},
+		}, "spec.config.imageSetRef", "keep one of them"},
 		{"architecture", func(c plane) { c.Spec.Config.CPUArchitecture = "x86" }, "spec.config.cpuArchitecture", `did you mean "x86_64"?`},
 		{"architecture of the machines", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.CPUArchitecture = "arm65" }, "spec.openshiftAssistedConfigSpec.cpuArchitecture", `did you mean "arm64"?`},
 		{"two architectures", func(c plane) {
@@ -126,7 +126,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		}, "spec.config.diskEncryption.tangServers", "list the Tang servers"},
 		{"tang servers", func(c plane) {
 			c.Spec.Config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "all", Mode: "tang", TangServers: "http://tang"}
-		}, "spec.config.diskEncryption.tangServers", "is no JSON list of servers"},
+		}, "spec.config.diskEncryption.tangServers", "is not a JSON list of servers"},
 		{"no mode", func(c plane) { c.Spec.Config.DiskEncryption = &controlplanev1.DiskEncryption{EnableOn: "masters"} }, "spec.config.diskEncryption.mode", "write tpmv2, or tang"},
 		{"mirror with scheme", func(c plane) {
 			c.Spec.Config.Mirrors = []controlplanev1.Mirror{{Source: "quay.io/a", Mirrors: []string{"https://mirror/a"}}}
@@ -138,14 +138,14 @@ func TestControlPlaneRefusals(t *testing.T) {
 		{"baseline of a newer release", func(c plane) { c.Spec.Config.Capabilities.BaselineCapability = "v4.21" }, "spec.config.capabilities.baselineCapability", "not newer than the release"},
 		{"operator's properties", func(c plane) {
 			c.Spec.Config.Operators = []controlplanev1.Operator{{Name: "lvm", Properties: "[]"}}
-		}, "spec.config.operators[0].properties", "is no JSON object"},
+		}, "spec.config.operators[0].properties", "is not a JSON object"},
 		{"bundle", func(c plane) { c.Spec.Config.Bundles = []controlplanev1.Bundle{{Name: "Virtualization"}} }, "spec.config.bundles[0].name", "lower-case"},
 		{"validation that is never ignored", func(c plane) { c.Spec.Config.IgnoreValidations.Hosts = []string{"connected"} }, "spec.config.ignoreValidations.hosts[0]", "does not let connected be ignored"},
-		{"overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = "fips: true" }, "spec.config.installConfigOverrides", "is no JSON object"},
+		{"overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = "fips: true" }, "spec.config.installConfigOverrides", "is not a JSON object"},
 		{"pull secret in overrides", func(c plane) { c.Spec.Config.InstallConfigOverrides = `{"pullSecret": "x"}` }, "spec.config.installConfigOverrides.pullSecret", ""},
 		{"overrides by annotation", func(c plane) {
 			c.Annotations = map[string]string{controlplanev1.InstallConfigOverrideAnnotation: "{"}
-		}, "metadata.annotations[controlplane.cluster.x-k8s.io/install-config-override]", "is no JSON object"},
+		}, "metadata.annotations[controlplane.cluster.x-k8s.io/install-config-override]", "is not a JSON object"},
 		{"Ignition endpoint", func(c plane) { c.Spec.Config.IgnitionEndpoint = &controlplanev1.IgnitionEndpoint{URL: "api-int:22623"} }, "spec.config.ignitionEndpoint.url", "write it as http://HOST:PORT"},
 		{"negative wait", func(c plane) { c.Spec.Config.WorkerWait = &metav1.Duration{Duration: -time.Minute} }, "spec.config.workerWait", "write how long to wait"},
 		{"gate", func(c plane) { c.Spec.Upgrade.Acknowledge = []string{"4.19"} }, "spec.upgrade.acknowledge[0]", "write its key"},
@@ -156,7 +156,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 			c.Spec.Replicas, c.Spec.Config.APIVIPs, c.Spec.Config.IngressVIPs = new(int32(1)), nil, nil
 			c.Spec.Rollout.Strategy.Type = controlplanev1.RollingUpdateStrategy
 		}, "spec.rollout.strategy.type", "set OnDelete"},
-		{"one hostname for three", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.Hostname = "cp-0" }, "spec.openshiftAssistedConfigSpec.hostname", "names 3 machines alike"},
+		{"one hostname for three", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.Hostname = "cp-0" }, "spec.openshiftAssistedConfigSpec.hostname", "gives the same name to 3 machines"},
 		{"label", func(c plane) { c.Spec.MachineTemplate.ObjectMeta.Labels = map[string]string{"a b": "c"} }, "spec.machineTemplate.metadata.labels", "a b"},
 		{"machine", func(c plane) { c.Spec.OpenshiftAssistedConfigSpec.NodeLabels = map[string]string{"rack": "a b"} }, "spec.openshiftAssistedConfigSpec.nodeLabels.rack", "cannot be the value of a label"},
 	} {
@@ -270,7 +270,7 @@ func TestControlPlaneWarnings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(warnings) != 2 || !strings.Contains(warnings[0], `additionalEnabledCapabilities[0]: OpenShift has no capability "BrandNew"`) || !strings.Contains(warnings[1], `operators[1].name: the operator "brand-new" is not known here`) {
+	if len(warnings) != 2 || !strings.Contains(warnings[0], `additionalEnabledCapabilities[0]: OpenShift has no capability "BrandNew"`) || !strings.Contains(warnings[1], `operators[1].name: the operator "brand-new" is not known to these providers`) {
 		t.Errorf("warnings are %q", warnings)
 	}
 }
@@ -339,20 +339,20 @@ func TestControlPlaneChanges(t *testing.T) {
 		field  string // "" for what is admitted
 		text   string
 	}{
-		{"domain", discovering, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "make another cluster"},
-		{"name", discovering, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
+		{"domain", discovering, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "create another cluster"},
+		{"name", discovering, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "create another cluster"},
 		{"name that was taken", nameTaken, func(c plane) { c.Spec.Config.ClusterName = "other" }, "", ""},
 		{"domain before it is known", nameTaken, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "", ""},
-		{"name of one that is taken over", takenOver, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "make another cluster"},
+		{"name of one that is taken over", takenOver, func(c plane) { c.Spec.Config.ClusterName = "other" }, "spec.config.clusterName", "create another cluster"},
 		{"addresses while discovering", discovering, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "", ""},
 		{"addresses while installing", installing, func(c plane) { c.Spec.Config.APIVIPs = []string{"192.168.127.200"} }, "spec.config.apiVIPs", "the installation has started"},
 		{"domain while installing", installing, func(c plane) { c.Spec.Config.BaseDomain = "example.org" }, "spec.config.baseDomain", "the installation has started"},
-		{"FIPS when installed", installed, func(c plane) { c.Spec.Config.FIPS = new(true) }, "spec.config.fips", "changed there"},
+		{"FIPS when installed", installed, func(c plane) { c.Spec.Config.FIPS = new(true) }, "spec.config.fips", "make the change in the cluster itself"},
 		{"false is nothing", installed, func(c plane) { c.Spec.Config.FIPS = new(false) }, "", ""},
 		{"hold when installed", installed, func(c plane) { c.Spec.Config.HoldInstallation = true }, "", ""},
 		{"pull secret when installed", installed, func(c plane) { c.Spec.Config.PullSecretRef = &corev1.LocalObjectReference{Name: "new"} }, "", ""},
 		{"upgrade", installed, func(c plane) { c.Spec.DistributionVersion = "4.20.4" }, "", ""},
-		{"older version", installed, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "spec.distributionVersion", "the cluster runs 4.20.3, and OpenShift never goes back: set 4.20.3 or a newer version"},
+		{"older version", installed, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "spec.distributionVersion", "the cluster runs 4.20.3, and OpenShift cannot be downgraded: set 4.20.3 or a newer version"},
 		{"older version while discovering", discovering, func(c plane) { c.Spec.DistributionVersion = "4.19.9" }, "", ""},
 		{"more machines", installed, func(c plane) { c.Spec.Replicas = new(int32(5)) }, "", ""},
 		{"fewer machines", installed, func(c plane) { c.Spec.Replicas = new(int32(2)) }, "spec.replicas", "need a third vote"},
@@ -387,14 +387,14 @@ func TestOverridesByAnnotation(t *testing.T) {
 	}{
 		"sound":                         {map[string]string{discovery: newer, install: soundIgnition}, map[string]string{discovery: soundIgnition, install: soundIgnition}, "", "", ""},
 		"other annotations":             {map[string]string{"a": broken}, map[string]string{"b": broken}, "", "", ""},
-		"no JSON":                       {map[string]string{install: broken}, nil, own, install, "is no Ignition config"},
-		"discovery":                     {map[string]string{discovery: broken}, nil, own, discovery, "is no Ignition config"},
+		"no JSON":                       {map[string]string{install: broken}, nil, own, install, "is not an Ignition config"},
+		"discovery":                     {map[string]string{discovery: broken}, nil, own, discovery, "is not an Ignition config"},
 		"newer than the service takes":  {map[string]string{install: newer}, nil, own, install, "up to 3.2.0"},
-		"of machines":                   {nil, map[string]string{install: broken}, machines, install, "is no Ignition config"},
-		"of machines, discovery":        {map[string]string{install: soundIgnition}, map[string]string{discovery: broken}, machines, discovery, "is no Ignition config"},
+		"of machines":                   {nil, map[string]string{install: broken}, machines, install, "is not an Ignition config"},
+		"of machines, discovery":        {map[string]string{install: soundIgnition}, map[string]string{discovery: broken}, machines, discovery, "is not an Ignition config"},
 		"of machines, without effect":   {map[string]string{install: soundIgnition}, map[string]string{install: broken}, "", "", ""},
 		"taken back for machines":       {map[string]string{install: ""}, map[string]string{install: broken}, "", "", ""},
-		"in place of those of machines": {map[string]string{install: broken}, map[string]string{install: soundIgnition}, own, install, "is no Ignition config"},
+		"in place of those of machines": {map[string]string{install: broken}, map[string]string{install: soundIgnition}, own, install, "is not an Ignition config"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect := func(err error, below string) {
@@ -447,7 +447,7 @@ func TestOverridesThatAreThereHoldNothingUp(t *testing.T) {
 	after := before.DeepCopy()
 	after.Annotations[key] = "{}"
 	_, err := controlPlanes().ValidateUpdate(t.Context(), before, after)
-	expectRefusal(t, err, "metadata.annotations["+key+"]", "is no Ignition config")
+	expectRefusal(t, err, "metadata.annotations["+key+"]", "is not an Ignition config")
 }
 
 // TestNothingThatIsThereIsHeldUp changes what is wrong already in ways that do not make it
@@ -560,7 +560,7 @@ func TestControlPlaneTemplates(t *testing.T) {
 		{"address", func(c template) {
 			c.Spec.Template.Spec.Config.APIVIPs, c.Spec.Template.Spec.Config.IngressVIPs = []string{"a"}, []string{"192.0.2.1"}
 		}, "spec.template.spec.config.apiVIPs[0]", "a"},
-		{"machine", func(c template) { c.Spec.Template.Spec.OpenshiftAssistedConfigSpec.IgnitionOverride = "{}" }, "spec.template.spec.openshiftAssistedConfigSpec.ignitionOverride", "is no Ignition config"},
+		{"machine", func(c template) { c.Spec.Template.Spec.OpenshiftAssistedConfigSpec.IgnitionOverride = "{}" }, "spec.template.spec.openshiftAssistedConfigSpec.ignitionOverride", "is not an Ignition config"},
 		{"label", func(c template) {
 			c.Spec.Template.ObjectMeta.Labels = map[string]string{"rack": "/"}
 		}, "spec.template.metadata.labels", ""},
@@ -575,5 +575,5 @@ func TestControlPlaneTemplates(t *testing.T) {
 	changed := made()
 	changed.Spec.Template.Spec.DistributionVersion = "4.20.3"
 	_, err := controlPlaneTemplates().ValidateUpdate(t.Context(), made(), changed)
-	expectRefusal(t, err, "spec.template", "make one of another name")
+	expectRefusal(t, err, "spec.template", "create a template with another name")
 }

@@ -22,7 +22,7 @@ func unknownValidations(ignored controlplanev1.IgnoreValidations, at *field.Path
 		for i, id := range ids {
 			if _, known := explain.Validation(subject, id); !known && id != allValidations {
 				warnings = append(warnings, fmt.Sprintf(
-					"%s: no validation of a %s is called %q here: if the service does not know it either, nothing is ignored",
+					"%s: no validation of a %s with the name %q is known to these providers: if the service does not know it either, nothing is ignored",
 					at.Child(name).Index(i), subject, id))
 			}
 		}
@@ -41,7 +41,7 @@ func unusualChannel(channel string, at *field.Path) admission.Warnings {
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf(
-		"%s: the public update service has no channel %q: write it as stable-4.20, unless an update service of your own has it", at, channel)}
+		"%s: the public update service has no channel %q: write it as stable-4.20, unless your own update service has it", at, channel)}
 }
 
 // missingPullSecret warns of an OpenShift without the credentials that its images need.
@@ -51,5 +51,5 @@ func missingPullSecret(s *controlplanev1.OpenshiftAssistedControlPlaneTemplateRe
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf(
-		"%s: is missing: without the credentials of a pull secret only OKD, or a mirror that asks for none, can be installed", at)}
+		"%s: is missing: without the credentials of a pull secret only OKD, or a mirror that needs no login, can be installed", at)}
 }

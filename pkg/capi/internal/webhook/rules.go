@@ -190,7 +190,8 @@ func (w *wanted) addEncryption(e *controlplanev1.DiskEncryption) {
 	if e.TangServers != "" {
 		at := w.controlPlane.Child("config", "diskEncryption", "tangServers")
 		if err := json.Unmarshal([]byte(e.TangServers), &servers); err != nil {
-			w.wrong = append(w.wrong, invalid(at, `is no JSON list of servers: write [{"url": "http://tang.example.com:7500", "thumbprint": "…"}]`))
+			w.wrong = append(w.wrong, invalid(at, `is not a JSON list of servers: write `+
+				`[{"url": "http://tang.example.com:7500", "thumbprint": "…"}]`))
 			return
 		}
 	}
@@ -240,14 +241,14 @@ func (w *wanted) addConfig(s *bootstrapv1.OpenshiftAssistedConfigSpec, at *field
 	if d := s.NetworkDelay; d != nil && d.Duration < 0 {
 		w.wrong = append(w.wrong, invalid(at.Child("networkDelay"), "is negative: write how long to wait, as 30s"))
 	} else if d != nil && d.Duration%time.Second != 0 {
-		w.wrong = append(w.wrong, invalid(at.Child("networkDelay"), "is no whole number of seconds: write it as 30s"))
+		w.wrong = append(w.wrong, invalid(at.Child("networkDelay"), "is not a whole number of seconds: write it as 30s"))
 	}
 }
 
 // object reads JSON text that has to be an object.
 func (w *wanted) object(text string, at *field.Path, to *map[string]any) {
 	if err := json.Unmarshal([]byte(text), to); err != nil || *to == nil {
-		w.wrong = append(w.wrong, invalid(at, `is no JSON object: write it as {"name": value}`))
+		w.wrong = append(w.wrong, invalid(at, `is not a JSON object: write it as {"name": value}`))
 	}
 }
 

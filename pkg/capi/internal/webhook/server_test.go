@@ -424,7 +424,7 @@ spec: {template: {spec: {sshAuthorizedKey: ""}}}
 		t.Errorf("preflight checks that are skipped are %q", got)
 	}
 	stored.Spec.Template.Spec.MachineConfigPool = "gpu"
-	if err := c.Update(t.Context(), stored); err == nil || !strings.Contains(err.Error(), "make one of another name") {
+	if err := c.Update(t.Context(), stored); err == nil || !strings.Contains(err.Error(), "create a template with another name") {
 		t.Errorf("a change says %v", err)
 	}
 	stored.Annotations[clusterv1.TopologyDryRunAnnotation] = ""

@@ -143,8 +143,8 @@ func (v validator[T]) ValidateUpdate(ctx context.Context, before, after T) (admi
 	}
 	if v.template != nil && !equality.Semantic.DeepEqual(v.template(before), v.template(after)) && !triedOut(ctx, after) {
 		wrong = append(wrong, field.Forbidden(field.NewPath("spec", "template"),
-			"a template is not changed in place, since nothing that was made of it would follow: make one of another name, and have what refers "+
-				"to this one refer to it"))
+			"a template cannot be changed, because the objects that were made from it would not change: create a template with another "+
+				"name, and change the references to it"))
 	}
 	return some(warnings), v.refusal(after, wrong)
 }

@@ -61,11 +61,11 @@ type attribute struct {
 func read(text []byte) (*claim, *finding) {
 	if len(text) > maxPEM {
 		return nil, &finding{model.RequestRefuse, model.ReasonTooLarge,
-			fmt.Sprintf("it has %d bytes, and a kubelet's has at most %d", len(text), maxPEM)}
+			fmt.Sprintf("it has %d bytes, but a request of a kubelet has at most %d", len(text), maxPEM)}
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || !bytes.Equal(text, pem.EncodeToMemory(&pem.Block{Type: pemType, Bytes: block.Bytes})) {
-		return nil, &finding{model.RequestRefuse, model.ReasonMalformed, "it is not one PEM block of type " + pemType + " and nothing else"}
+		return nil, &finding{model.RequestRefuse, model.ReasonMalformed, "it is not exactly one PEM block of type " + pemType}
 	}
 	request, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {

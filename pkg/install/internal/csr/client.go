@@ -69,11 +69,13 @@ func (a *pendingRequest) client() {
 
 func (a *pendingRequest) byBootstrapper() *finding {
 	if a.Username != bootstrapper {
-		return refused(model.ReasonUnexpectedRequester, "%s made it, and a kubelet's first request is made by %s", quoted(a.Username),
+		return refused(model.ReasonUnexpectedRequester, "it was made by %s, but the first request of a kubelet is made by %s",
+			quoted(a.Username),
 			bootstrapper)
 	}
 	if !same(a.Groups, bootstrapperGroups...) {
-		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and the bootstrapper's are %s", quotedAll(a.Groups),
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, but the groups of the bootstrapper are %s",
+			quotedAll(a.Groups),
 			quotedAll(bootstrapperGroups))
 	}
 	return nil
@@ -88,7 +90,7 @@ func same(has []string, wanted ...string) bool {
 func (a *pendingRequest) subject() *finding {
 	if !a.usual {
 		return refused(model.ReasonUnexpectedSubject,
-			"its subject is %s, and a kubelet's is O=%s, CN=%sNAME and no more, either by itself as a UTF8String or PrintableString",
+			"its subject is %s, but the subject of a kubelet is exactly O=%s, CN=%sNAME, each in its own set, as a UTF8String or PrintableString",
 			quoted(a.claim.Subject.String()), nodesGroup, userPrefix)
 	}
 	if !nodeName(a.name) {
@@ -104,21 +106,23 @@ func (a *pendingRequest) usages(auth string) *finding {
 	if same(a.Usages, usageSignature, auth) || same(a.Usages, usageSignature, auth, usageEncipherment) {
 		return nil
 	}
-	return refused(model.ReasonUnexpectedUsages, "its usages are %s, and a kubelet's are %q, %q and perhaps %q", quotedAll(a.Usages),
+	return refused(model.ReasonUnexpectedUsages, "its usages are %s, but the usages of a kubelet are %q, %q and optionally %q",
+		quotedAll(a.Usages),
 		usageSignature, auth, usageEncipherment)
 }
 
 // noNames refuses alternative names of any kind, and all else that is asked for.
 func (a *pendingRequest) noNames() *finding {
 	if slices.ContainsFunc(a.claim.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(oidSubjectAltName) }) {
-		return refused(model.ReasonUnexpectedSAN, "it asks for alternative names (%s), and a client certificate has none", a.claim.shown())
+		return refused(model.ReasonUnexpectedSAN, "it requests alternative names (%s), but a client certificate has none", a.claim.shown())
 	}
 	return a.nothingElse()
 }
 
 func (a *pendingRequest) nothingElse() *finding {
 	if a.claim.extra != "" {
-		return refused(model.ReasonUnexpectedExtension, "it asks for %s, and a kubelet asks for alternative names at most", a.claim.extra)
+		return refused(model.ReasonUnexpectedExtension, "it requests the extension %s, but a kubelet only requests alternative names",
+			a.claim.extra)
 	}
 	return nil
 }
@@ -143,7 +147,7 @@ func (a *pendingRequest) usualKey() *finding {
 		return nil
 	}
 	return refused(model.ReasonUnexpectedKey,
-		"its key is of the kind %s, signed by %s, and a kubelet's is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
+		"its key is %s, signed with %s, but the key of a kubelet is ECDSA P-256, or RSA with %d bits or more, signed with SHA-256",
 		quoted(kind), quoted(a.claim.SignatureAlgorithm.String()), leastRSA)
 }
 
@@ -151,21 +155,23 @@ func (a *pendingRequest) usualKey() *finding {
 func (a *pendingRequest) fitsHost() *finding {
 	switch at := a.hosts[a.verdict.Node]; {
 	case len(at) == 0:
-		return refused(model.ReasonUnknownName, "no host is recorded by that name")
+		return refused(model.ReasonUnknownName, "the service has no host with that name")
 	case len(at) > 1:
 		var all []string
 		for _, i := range at {
 			all = append(all, a.Hosts[i].Name)
 		}
-		return refused(model.ReasonSharedHostname, "%d hosts are recorded by that name: %s", len(at), quotedAll(all))
+		return refused(model.ReasonSharedHostname, "the service has %d hosts with that name: %s", len(at), quotedAll(all))
 	case !a.host.Named:
-		return refused(model.ReasonHostNotNamed, "neither a file nor the command names the host that is recorded as %s", quoted(a.host.Hostname))
+		return refused(model.ReasonHostNotNamed, "neither the file nor the command names the host that the service has as %s",
+			quoted(a.host.Hostname))
 	case a.host.Unasked:
-		return refused(model.ReasonHostUnasked, "the host %s is none of those that this command handles", quoted(a.host.Name))
+		return refused(model.ReasonHostUnasked, "this command does not handle the host %s", quoted(a.host.Name))
 	case !a.host.Installed:
-		return refused(model.ReasonHostNotInstalled, "the host %s is not recorded as rebooting, joined or added", quoted(a.host.Name))
+		return refused(model.ReasonHostNotInstalled, "in the service, the host %s is not rebooting, joined or added", quoted(a.host.Name))
 	case a.host.Rebooted.IsZero():
-		return refused(model.ReasonRebootUnknown, "it is not known when the host %s rebooted, so nothing shows that this is of its installation",
+		return refused(model.ReasonRebootUnknown, "it is not known when the host %s rebooted, so oaictl cannot tell whether the request "+
+			"belongs to its installation",
 			quoted(a.host.Name))
 	}
 	return nil
@@ -175,7 +181,7 @@ func (a *pendingRequest) afterReboot() *finding {
 	if since(a.Created, a.host.Rebooted) {
 		return nil
 	}
-	return refused(model.ReasonBeforeReboot, "made at %s, and the host %s rebooted at %s only", stamp(a.Created), quoted(a.host.Name),
+	return refused(model.ReasonBeforeReboot, "it was made at %s, before the host %s rebooted at %s", stamp(a.Created), quoted(a.host.Name),
 		stamp(a.host.Rebooted))
 }
 
@@ -183,7 +189,7 @@ func (a *pendingRequest) afterReboot() *finding {
 // wait until this one is off, and take over its Node.
 func (a *pendingRequest) noNode() *finding {
 	if node := a.nodes[a.verdict.Node]; node != nil {
-		return refused(model.ReasonNodeExists, "there has been a Node of that name since %s; it has to be removed first", stamp(node.Created))
+		return refused(model.ReasonNodeExists, "a Node with that name has existed since %s; it must be removed first", stamp(node.Created))
 	}
 	return nil
 }
@@ -196,7 +202,7 @@ func (a *pendingRequest) notApproved() *finding {
 	}
 	if a.host.Joined {
 		return refused(model.ReasonAlreadyJoined,
-			"by the service's record the host %s has joined the cluster already, and a node that has joined makes no such request",
+			"the service reports that the host %s has already joined the cluster, and a node that has joined makes no such request",
 			quoted(a.host.Name))
 	}
 	return nil
@@ -220,7 +226,7 @@ func (c *claim) shown() string {
 		all = append(all, ip.String())
 	}
 	if others := c.sans - len(all); others > 0 {
-		return strings.TrimPrefix(quotedAll(all)+fmt.Sprintf(", and %d of other kinds", others), "none, and ")
+		return strings.TrimPrefix(quotedAll(all)+fmt.Sprintf(", and %d others", others), "none, and ")
 	}
 	return quotedAll(all)
 }

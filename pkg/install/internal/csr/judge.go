@@ -275,14 +275,14 @@ func (j *judge) settleRivals() {
 			case c.verdict.Decision != model.RequestApprove:
 			case rivals && c.Created.Before(newest.Created):
 				setVerdict(c.verdict, finding{model.RequestRefuse, model.ReasonSuperseded,
-					"the newer request " + quoted(newest.Name) + " claims this name with another key, and a kubelet waits for its newest one alone"})
+					"the newer request " + quoted(newest.Name) + " has the same name but another key, and a kubelet waits only for its newest request"})
 			case rivals:
 				setVerdict(c.verdict, finding{model.RequestAsk, model.ReasonRivalKeys, rivalText(all)})
 			case first == "":
 				first = c.Name
 			default:
 				setVerdict(c.verdict, finding{model.RequestRefuse, model.ReasonRepeated,
-					"the older request " + quoted(first) + " has the same key, so this decision is for both"})
+					"the older request " + quoted(first) + " has the same key, so this decision applies to both"})
 			}
 		}
 	}
@@ -302,7 +302,7 @@ func newestProven(all []contender) (newest contender) {
 const shownRivals = 3
 
 func rivalText(all []contender) string {
-	text := fmt.Sprintf("%d pending requests claim this name with different keys", len(all))
+	text := fmt.Sprintf("%d pending requests have this name, with different keys", len(all))
 	all = slices.Clone(all)
 	slices.Reverse(all)
 	more := ""

@@ -175,7 +175,7 @@ func approvalRows(t *testing.T) []row {
 			earlier(func(r *model.CertificateRequest) { r.Name = "csr-000" })(w)
 		}).saying(`the request "csr-0",`),
 		refuses("joined by the service's record", model.ReasonAlreadyJoined,
-			func(w *world) { w.host().Joined = true }).saying("by the service's record"),
+			func(w *world) { w.host().Joined = true }).saying("the service reports that the host"),
 		approves("approved before the reboot", earlier(func(r *model.CertificateRequest) {
 			r.Created, r.ConditionAt = rebooted().Add(-time.Hour), rebooted().Add(-50*time.Minute)
 		})),

@@ -26,11 +26,12 @@ func (a *pendingRequest) serving() {
 
 func (a *pendingRequest) byItself() *finding {
 	if a.Username != a.claim.Subject.CommonName {
-		return refused(model.ReasonUnexpectedRequester, "%s made it, and its common name is %s", quoted(a.Username),
+		return refused(model.ReasonUnexpectedRequester, "it was made by %s, but its common name is %s", quoted(a.Username),
 			quoted(a.claim.Subject.CommonName))
 	}
 	if !same(a.Groups, nodesGroup, authenticatedGroup) {
-		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, and a Node's are %q and %q", quotedAll(a.Groups),
+		return refused(model.ReasonUnexpectedRequester, "the groups of its requester are %s, but the groups of a Node are %q and %q",
+			quotedAll(a.Groups),
 			nodesGroup, authenticatedGroup)
 	}
 	return nil
@@ -42,11 +43,11 @@ func (a *pendingRequest) servingUsages() *finding { return a.usages(usageServer)
 func (a *pendingRequest) onlyNames() *finding {
 	switch n := a.claim.sans; {
 	case n == 0:
-		return refused(model.ReasonNoSAN, "it asks for no DNS name and no address")
+		return refused(model.ReasonNoSAN, "it requests no DNS name and no address")
 	case n > maxSANs:
-		return refused(model.ReasonTooLarge, "it asks for %d names, and a kubelet for at most %d", n, maxSANs)
+		return refused(model.ReasonTooLarge, "it requests %d names, but a kubelet requests at most %d", n, maxSANs)
 	case n != len(a.claim.DNSNames)+len(a.claim.IPAddresses):
-		return refused(model.ReasonUnexpectedSAN, "it asks for %s, and a kubelet for DNS names and addresses only", a.claim.shown())
+		return refused(model.ReasonUnexpectedSAN, "it requests %s, but a kubelet only requests DNS names and addresses", a.claim.shown())
 	}
 	return nil
 }
@@ -60,10 +61,10 @@ func (a *pendingRequest) ownNames() *finding {
 			continue
 		}
 		if other, ok := a.another(a.judge.names[asked]); ok {
-			return refused(model.ReasonForeignDNSName, "it asks for the name %s, which is of %s", quoted(asked), other)
+			return refused(model.ReasonForeignDNSName, "it requests the name %s, which belongs to %s", quoted(asked), other)
 		}
 		if !slices.ContainsFunc(a.host.Names, func(own string) bool { return model.NodeName(own) == asked }) {
-			return refused(model.ReasonUnknownDNSName, "it asks for the name %s, and the host's are %s", quoted(asked),
+			return refused(model.ReasonUnknownDNSName, "it requests the name %s, but the names of the host are %s", quoted(asked),
 				quotedAll(slices.Concat([]string{node}, a.host.Names)))
 		}
 	}
@@ -81,13 +82,13 @@ func (a *pendingRequest) ownAddresses() *finding {
 		other, foreign := a.another(a.holders[address])
 		switch {
 		case a.special(address):
-			found = refused(model.ReasonSpecialAddress, "it asks for %s, which no host has for itself", address)
+			found = refused(model.ReasonSpecialAddress, "it requests %s, which is not the address of a single host", address)
 		case slices.ContainsFunc(a.VIPs, func(vip netip.Addr) bool { return plain(vip) == address }):
-			found = refused(model.ReasonVirtualAddress, "it asks for %s, which is a virtual address of the cluster", address)
+			found = refused(model.ReasonVirtualAddress, "it requests %s, which is a virtual address of the cluster", address)
 		case a.network(address) != "":
-			found = refused(model.ReasonClusterNetwork, "it asks for %s, which is in the cluster's network %s", address, a.network(address))
+			found = refused(model.ReasonClusterNetwork, "it requests %s, which is in the cluster's network %s", address, a.network(address))
 		case foreign:
-			found = refused(model.ReasonForeignAddress, "it asks for %s, which is of %s", address, other)
+			found = refused(model.ReasonForeignAddress, "it requests %s, which belongs to %s", address, other)
 		}
 		if found != nil {
 			a.verdict.Addresses = []netip.Addr{address}
@@ -161,7 +162,7 @@ func (a *pendingRequest) provenNode() *finding {
 		return nil
 	}
 	return refused(model.ReasonUnprovenNode,
-		"no client request of that name is known to have been approved since the host %s rebooted at %s, and the Node is of %s",
+		"oaictl knows of no approved client request with that name since the host %s rebooted at %s, and the Node was created at %s",
 		quoted(a.host.Name), stamp(a.host.Rebooted), stamp(node.Created))
 }
 
@@ -182,7 +183,7 @@ func (a *pendingRequest) knownAddresses() *finding {
 	}
 	a.verdict.Addresses = unknown
 	return &finding{model.RequestAsk, model.ReasonUnknownAddress,
-		fmt.Sprintf("it asks for %s, and the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
+		fmt.Sprintf("it requests %s, but the known addresses of the host %s are %s", addresses(unknown), quoted(a.host.Name), addresses(known))}
 }
 
 // addresses are those asked for, each once, as they are written.

@@ -34,7 +34,7 @@ func supersede(requests []model.CertificateRequest, verdicts []model.RequestVerd
 			}
 		}
 		if v := &verdicts[newest]; v.Older > 0 && v.Decision != model.RequestApprove && v.Reason != model.ReasonRivalKeys {
-			v.Message += fmt.Sprintf("; older ones that are pending as well: %d", v.Older)
+			v.Message += fmt.Sprintf("; older requests that are also pending: %d", v.Older)
 		}
 	}
 }

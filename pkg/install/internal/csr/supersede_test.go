@@ -39,7 +39,7 @@ func TestKubeletThatAsksAnew(t *testing.T) {
 					if v.Reason != name || v.Newer != "" || v.Older != often-1 || len(v.Message) > 600 {
 						t.Errorf("%+v", v)
 					}
-					if name != model.ReasonRivalKeys && !strings.Contains(v.Message, "older ones that are pending as well: 11") {
+					if name != model.ReasonRivalKeys && !strings.Contains(v.Message, "older requests that are also pending: 11") {
 						t.Errorf("it says %q", v.Message)
 					}
 				default:

@@ -61,7 +61,7 @@ func (a *added) all() {
 	if a.cluster.State == model.ClusterInstalled {
 		a.act(model.Action{
 			Key: "cluster/allow-add-hosts", Scope: model.ScopeCluster, Kind: model.AllowAddHosts, Target: a.cluster.ID, Name: a.name,
-			Reason: "the cluster is installed and accepts no more hosts yet",
+			Reason: "the cluster is installed and does not accept new hosts yet",
 		})
 		return
 	}
@@ -111,7 +111,7 @@ func (a *added) awaitBoot(want *spec.Host, have *model.Host) {
 	}
 	again := ""
 	if have != nil {
-		again = ", anew: it was lost in the install"
+		again = " again: it was lost during the installation"
 	}
 	wait := model.Wait{
 		Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Who: model.WhoUser, Since: env.Created,
@@ -154,7 +154,7 @@ func (a *added) notAdded(failed []*model.Host) {
 			failed[0].ID))
 		return
 	}
-	a.otherwise("the service to check the hosts that are to be added", a.cluster.StatusSince)
+	a.otherwise("the service to check the hosts to add", a.cluster.StatusSince)
 }
 
 // addNode brings a host that has registered a step further. configure makes it
@@ -214,7 +214,8 @@ func (a *added) accounts(alone []*spec.Host, again nodeplan.Answer) {
 		a.block(model.Blocker{
 			Key: "host/" + want.Name + "/record", Scope: model.ScopeHost.Of(want.Name), Reason: "ControlPlaneUnaccounted", Cure: cure,
 			Field: hostField(want.Name) + "role", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s may be part of %s that was installed, its record lost by the service: to install it again wipes it", want.Name,
+			Message: fmt.Sprintf("%s may already be part of %s, and the service may have lost its record: a new "+
+				"installation would wipe it", want.Name,
 				what),
 			Remedy: a.unlessMember(),
 		})
@@ -224,11 +225,10 @@ func (a *added) accounts(alone []*spec.Host, again nodeplan.Answer) {
 // unlessMember is what to do about a host that may be part of the control plane.
 func (a *added) unlessMember() model.Advice {
 	if a.spec.ByFlags() {
-		return "give --role worker if it is to be one; or, if it is a new machine or may be wiped, run the same command with " +
-			"--accept-control-plane"
+		return "for a worker, give --role worker; or, if the machine is new or may be wiped, run the same command with --accept-control-plane"
 	}
-	return "give it the role worker if it is to be one; take it out of the file that add-node is given; or, if it is a new machine or may " +
-		"be wiped: {add-node -f FILE --accept-control-plane}"
+	return "for a worker, give it the role worker; or remove it from the file that you give to add-node; or, if the machine is new or " +
+		"may be wiped: {add-node -f FILE --accept-control-plane}"
 }
 
 // addUnnamed brings those that are taken a step further, and says which failed.
@@ -268,13 +268,13 @@ func (a *added) strangers(u unnamedNodes) {
 		if !h.Inventory.Known && h.State != model.HostDisconnected {
 			a.wait(model.Wait{
 				Key: "host/" + h.ID + "/inventory", Scope: model.ScopeHost.Of(h.ID), Since: h.Registered, Who: model.WhoMachine,
-				For: "the inventory of a new host, to see which one it is",
+				For: "the inventory of a new host, to identify it",
 			})
 			continue
 		}
 		a.warn(model.Warning{
 			Key: "host/" + h.ID + "/unknown", Scope: model.ScopeHost.Of(h.ID), Reason: "UnknownHost",
-			Message: h.Label() + " registered, but " + a.question.Desired.Source() + " does not name it; it is left alone",
+			Message: h.Label() + " registered, but " + a.question.Desired.Source() + " does not name it; oaictl does nothing with it",
 			Next:    a.addToo(h),
 		})
 	}
@@ -284,13 +284,13 @@ func (a *added) strangers(u unnamedNodes) {
 // is only deleted where the file names all hosts.
 func (a *added) addToo(h *model.Host) model.Advice {
 	if !a.spec.ByFlags() {
-		return model.Advicef("to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `{delete "+
-			"host %s --yes}`", h.ID)
+		return model.Advicef("to add it too, add it to spec.hosts; only if it does not belong to this cluster, power it off and "+
+			"`{delete host %s --yes}`", h.ID)
 	}
 	mac := "MAC"
 	if cards := h.Inventory.Interfaces; len(cards) > 0 {
 		mac = cmp.Or(cards[0].MAC, mac)
 	}
-	return "to add it as well: " + model.Command("add-node --cluster", listtext.Quoted(a.spec.Existing()), "--name",
+	return "to add it too: " + model.Command("add-node --cluster", listtext.Quoted(a.spec.Existing()), "--name",
 		listtext.Quoted(cmp.Or(h.Hostname, "HOST")), "--mac", listtext.Quoted(mac))
 }

@@ -95,14 +95,14 @@ func TestAddNodesStates(t *testing.T) {
 			"", "", "", "not added: worker-1: its disk broke"},
 		"added": {func(_ *decidetest.World, h *model.Host) {
 			h.State = model.HostAdded
-		}, model.VerdictInstalled, "", "", "", "cannot see whether they have joined"},
+		}, model.VerdictInstalled, "", "", "", "cannot see whether these nodes have joined"},
 		"strange": {func(_ *decidetest.World, h *model.Host) {
 			h.State, h.Status = model.HostUnknown, "levitating"
 		}, model.VerdictWaiting, "", `"levitating"`, "", ""},
 		"lost in the install": {func(w *decidetest.World, h *model.Host) {
 			w.Host("host-worker-0").State, h.State = model.HostFailed, model.HostAdded
 			w.Observed.InfraEnvs = append(w.Observed.InfraEnvs, laterEnv(w))
-		}, model.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register, anew", "", ""},
+		}, model.VerdictWaiting, "", "worker-0 to boot the discovery image lab-2 and register again: it was lost", "", ""},
 		"two machines": {func(w *decidetest.World, h *model.Host) {
 			twin := *h
 			twin.ID = "twin"

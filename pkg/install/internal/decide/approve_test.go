@@ -72,7 +72,7 @@ func TestEnrolledMachines(t *testing.T) {
 		"not given yet":             {enrolled: []model.Enrolled{}, acts: true},
 		"a service that boots none": {waits: "to boot the discovery image"},
 		"given": {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, State: "inspecting"}},
-			waits: "says that it is inspecting"},
+			waits: "reports the state inspecting"},
 		"given by somebody else":       {enrolled: []model.Enrolled{{Name: "node7", MAC: "52:54:00:00:00:00"}}, waits: "cp-0 to boot"},
 		"another machine of that name": {enrolled: []model.Enrolled{{Name: "cp-0", MAC: "52:54:00:77:77:77"}}, acts: true},
 		"in trouble": {enrolled: []model.Enrolled{{Name: "cp-0", Owned: true, Trouble: "no route to 10.0.0.1"}},

@@ -45,7 +45,7 @@ func (t *attempts) leaveOut() {
 			t.plan.TryAgain(r)
 			t.wait(model.Wait{
 				Key: a.Key + "/retry", Scope: a.Scope, Since: r.Last, Who: a.Who(),
-				For: fmt.Sprintf("another try to %s: %s", a.Task(), r.Error),
+				For: fmt.Sprintf("the next attempt to %s: %s", a.Task(), r.Error),
 			})
 		case !t.repeated(a):
 			kept = append(kept, a)
@@ -86,7 +86,8 @@ func (t *attempts) repeated(a model.Action) bool {
 		return true
 	case t.now.Before(s.Last.Add(again)):
 		t.wait(model.Wait{
-			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.Who(), For: a.ShownBy() + " to show what was just done: to " + a.Task(),
+			Key: a.Key + "/shown", Scope: a.Scope, Since: s.Last, Who: a.Who(), For: a.ShownBy() + " to show the result of the last action: " +
+				"to " + a.Task(),
 		})
 		return true
 	}
@@ -146,7 +147,7 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 	case b.Cure == model.CureNow:
 		b.Remedy = "change the file and run the same command again"
 	default:
-		b.Remedy = "see to that and run the same command again"
+		b.Remedy = "remove the cause and run the same command again"
 	}
 	if len(a.Changes) == 1 && b.Cure == model.CureNow {
 		b.Field = a.Changes[0].Field
@@ -158,8 +159,8 @@ func refusedBlocker(r model.Refusal, a model.Action) model.Blocker {
 func revertedWrite(a model.Action, s model.Success) model.Blocker {
 	b := model.Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: "NotKept", Cure: model.CureNone, Since: s.First,
-		Message: fmt.Sprintf("the service accepted %d times to %s, and still is as it was: %s", s.Times, a.Task(), changesText(a.Changes)),
-		Remedy:  "leave these fields out of the file, or look at what changes them back: {get events}",
+		Message: fmt.Sprintf("the service accepted %d times to %s, but nothing changed: %s", s.Times, a.Task(), changesText(a.Changes)),
+		Remedy:  "remove these fields from the file, or find out what changes them back: {get events}",
 	}
 	if len(a.Changes) == 1 {
 		b.Field = a.Changes[0].Field
@@ -180,12 +181,13 @@ func changesText(changes []model.Change) string {
 func lyingBMC(a model.Action, s model.Success) model.Blocker {
 	b := model.Blocker{
 		Key: a.Key + "/not-kept", Scope: a.Scope, Reason: ReasonBMC, Cure: model.CurePerson, Since: s.First, Hosts: []string{a.Name},
-		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, and says that nothing has changed", a.Name, s.Times, a.Task()),
-		Remedy:  "look at the machine and at its BMC, which may have to be reset",
+		Message: fmt.Sprintf("the BMC of %s accepted %d times to %s, but reports that nothing has changed", a.Name, s.Times, a.Task()),
+		Remedy:  "look at the machine and at its BMC; perhaps the BMC needs a reset",
 	}
 	if a.Kind.Switches() {
-		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, and says that nothing has changed", a.Name, a.Task(), minutes(switchWithin))
-		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC, which may have to be reset")
+		b.Message = fmt.Sprintf("the BMC of %s accepted to %s %s ago, but reports that nothing has changed",
+			a.Name, a.Task(), minutes(switchWithin))
+		b.Remedy = model.Advice(a.Kind.Phrase() + " " + a.Name + " by hand, or look at its BMC; perhaps the BMC needs a reset")
 	}
 	return b
 }

@@ -48,7 +48,7 @@ func (b *boot) byService(want *spec.Host, wait model.Wait) bool {
 		b.act(model.Action{
 			Key: "host/" + want.Name + "/register", Scope: model.ScopeHost.Of(want.Name), Kind: model.RegisterHost, Name: want.Name,
 			InfraEnv: env.ID,
-			Reason:   "the service boots the machine, and does not have it yet",
+			Reason:   "the service boots the machine, but has no record of its BMC yet",
 			Changes:  []model.Change{{Field: hostField(want.Name) + "bmc.address", To: want.BMC.Address}},
 		})
 	}
@@ -68,14 +68,14 @@ func isOf(e *model.Enrolled, want *spec.Host) bool {
 // enrolled waits for the service to boot a machine.
 func (b *boot) enrolled(want *spec.Host, e *model.Enrolled, wait model.Wait) {
 	if e.State != "" {
-		wait.For += fmt.Sprintf("; the service, which boots it, says that it is %s", e.State)
+		wait.For += fmt.Sprintf("; the service boots it, and reports the state %s", e.State)
 	}
 	remedy := enrolledRemedy(e.Name)
 	switch {
 	case e.Trouble == "":
 		b.wait(wait)
 	case !wait.Until.IsZero():
-		wait.For, wait.Who, wait.Next = want.Name+", which the service cannot boot: "+e.Trouble, model.WhoUser, remedy
+		wait.For, wait.Who, wait.Next = want.Name+" to boot, which the service cannot do: "+e.Trouble, model.WhoUser, remedy
 		b.wait(wait)
 	default:
 		b.block(model.Blocker{
@@ -198,7 +198,7 @@ func (b *boot) byBMC(want *spec.Host, wait model.Wait) bool {
 	case model.PowerGoingOn, model.PowerGoingOff:
 		step.wait("to be switched " + strings.ToLower(strings.TrimPrefix(string(state.Power), "Powering")))
 	default:
-		step.block(ReasonBMC, "its BMC does not say whether it is on",
+		step.block(ReasonBMC, "its BMC does not report whether the machine is on",
 			model.Advice("look at the BMC of "+want.Name+"; a reset of the BMC may help"))
 	}
 	return true
@@ -225,19 +225,20 @@ func (b *boot) retireMedia() {
 		case state.Trouble != "":
 			b.warn(model.Warning{
 				Key: "host/" + want.Name + "/machine/trouble", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
-				Message: fmt.Sprintf("whether the discovery image is still in the virtual drive of %s cannot be seen: %s", want.Name, state.Trouble),
-				Next:    troubleRemedy(want.Name, state.TroubleKind),
+				Message: fmt.Sprintf("oaictl cannot see whether the discovery image is still in the virtual drive of %s: %s",
+					want.Name, state.Trouble),
+				Next: troubleRemedy(want.Name, state.TroubleKind),
 			})
 		case state.Inserting: // the run waits for it while there is anything else to wait for
 			b.warn(model.Warning{
 				Key: "host/" + want.Name + "/machine/inserting", Scope: model.ScopeHost.Of(want.Name), Reason: ReasonBMC,
-				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host needs no more",
+				Message: "the BMC of " + want.Name + " still inserts the discovery image, which the host does not need any more",
 				Next:    "run the same command again, which ejects it",
 			})
 		case state.OurMedia:
-			b.act(machineAction(model.EjectMedia, want.Name, "the host needs the discovery image no more"))
+			b.act(machineAction(model.EjectMedia, want.Name, "the host does not need the discovery image any more"))
 		case state.BootOnce, state.BootStays:
-			b.act(machineAction(model.RestoreBoot, want.Name, "its next boot shall be from its disk"))
+			b.act(machineAction(model.RestoreBoot, want.Name, "the next boot must be from its disk"))
 		}
 	}
 }
@@ -246,7 +247,7 @@ func (b *boot) retireMedia() {
 // where the BMC would have it boot that at each start. The image stays: it is read.
 func (b *boot) bootOnce(want *spec.Host, state model.MachineState) {
 	if b.phaseOf(want) == model.PhaseRunsImage && state.Phase == model.PhaseRunsImage && state.Trouble == "" && state.BootStays {
-		b.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot that again"))
+		b.act(machineAction(model.RestoreBoot, want.Name, "it has booted the discovery image, and its BMC would boot this image again"))
 	}
 }
 

@@ -85,7 +85,7 @@ func TestBootSteps(t *testing.T) {
 	check.Equal(t, strings.Join(steps, " "), "InsertMedia SetBootOnce PowerOn", "steps")
 	plan, _, _ := r.Plan()
 	if len(plan.Waits) != 1 || plan.Waits[0].Who != model.WhoMachine ||
-		!strings.Contains(plan.Waits[0].For, "cp-0 to register: BMC reached, image inserted, 1073 MB of 1073 MB fetched, agent not called yet") {
+		!strings.Contains(plan.Waits[0].For, "cp-0 to register: the BMC is reached, the image is inserted, 1073 MB of 1073 MB fetched, the agent has not called yet") {
 		t.Errorf("waits: %+v", plan.Waits)
 	}
 }
@@ -188,9 +188,9 @@ func TestInsertionThatDoesNotEnd(t *testing.T) {
 		"the download goes on": {reads(time.Second), "", "", "", "5000 kB of 1000 MB fetched"},
 		"it pauses":            {reads(10 * time.Second), "", "", "", "5000 kB of 1000 MB fetched, nothing for 10s"},
 		"it pauses for long": {reads(40 * time.Second), "", "",
-			"has read nothing of the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
+			"has not read the discovery image for 30s: 5000 kB of 1000 MB fetched", "nothing for 40s"},
 		"it stands": {reads(2 * time.Minute), "",
-			"has stopped to read the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
+			"has stopped reading the discovery image: 5000 kB of 1000 MB fetched, and nothing for 2m0s", "", ""},
 		"nothing is known of it": {func(s *model.MachineState) {
 			s.Inserting, s.Fetch = true, model.Fetched{Unknown: true}
 		}, "", "", "", "inserts the discovery image"},

@@ -44,7 +44,7 @@ type booting struct {
 
 func (b *booting) act(kind model.Kind, reason string) {
 	if b.held {
-		b.wait("to be booted, once the service has all that its image is made of")
+		b.wait("to be booted, when the service has everything for its image")
 		return
 	}
 	action := machineAction(kind, b.want.Name, reason)
@@ -61,7 +61,7 @@ func (b *booting) asksNext(action model.Action) {
 		verb = "add-node"
 	}
 	b.waiting.Who, b.waiting.Next = model.WhoUser, model.Advice("{"+verb+" -f FILE}")
-	b.wait("to be booted: " + verb + " has still to " + action.Task() + ", and says what its BMC answers")
+	b.wait("to be booted: " + verb + " still has to " + action.Task() + ", and shows the answer of its BMC")
 }
 
 // machineAction is an action on a host's machine. Only switching off what runs
@@ -133,15 +133,15 @@ func (b *booting) inserting() {
 	case b.state.Failed != "": // this is reported
 		return
 	case fetch.Stalled():
-		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped to read the discovery image: %s, and nothing for %s", FetchText(fetch),
+		b.block(reasonNotFetched, fmt.Sprintf("its BMC has stopped reading the discovery image: %s, and nothing for %s", FetchText(fetch),
 			quiet.Round(time.Second)),
-			model.Advice("check the way from the BMC of "+b.want.Name+
+			model.Advice("check the network path from the BMC of "+b.want.Name+
 				" to the address of the image: firewall, MTU, proxy; or give another address with --media-url"))
 		return
 	case quiet >= quietWithin:
 		b.warn(model.Warning{
 			Key: "host/" + b.want.Name + "/machine/quiet", Scope: model.ScopeHost.Of(b.want.Name), Reason: reasonNotFetched,
-			Message: fmt.Sprintf("the BMC of %s has read nothing of the discovery image for %s: %s", b.want.Name, quietWithin, FetchText(fetch)),
+			Message: fmt.Sprintf("the BMC of %s has not read the discovery image for %s: %s", b.want.Name, quietWithin, FetchText(fetch)),
 		})
 	}
 	text := "to be booted: its BMC inserts the discovery image, " + FetchText(fetch)
@@ -158,15 +158,16 @@ func troubleRemedy(host string, kind model.TroubleKind) model.Advice {
 	field := "spec.hosts[" + host + "].bmc"
 	switch kind {
 	case model.TroubleUnreachable:
-		return model.Advice("check " + field + ".address, and the way from here to the BMC")
+		return model.Advice("check " + field + ".address, and the network path from here to the BMC")
 	case model.TroubleCredentials:
 		return model.Advice("correct " + field +
-			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: a refused password is " +
-			"not tried twice, as accounts lock")
+			".credentials, or the user on the BMC, or wait if the BMC is still starting, and run the same command again: oaictl does not " +
+			"try a refused password twice, because this can lock the account")
 	case model.TroubleNoVirtualMedia:
-		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with virtual media")
+		return model.Advice("boot " + host + " from the discovery image by hand ({create images}), or give its BMC a licence with " +
+			"virtual media")
 	case model.TroubleMediaRefused:
-		return model.Advice("check that the BMC of " + host + " can reach and takes the media URL: --media-url")
+		return model.Advice("check that the BMC of " + host + " can reach the media URL and accepts it: --media-url")
 	}
 	return model.Advice("look at the BMC of " + host)
 }
@@ -177,7 +178,7 @@ func (b *booting) off() {
 	case !b.state.OurMedia && b.state.Media != "":
 		b.act(model.InsertMedia, "another image is in its virtual drive")
 	case !b.state.OurMedia:
-		b.act(model.InsertMedia, "the host is off and has to boot the discovery image")
+		b.act(model.InsertMedia, "the host is off and must boot the discovery image")
 	case !b.state.BootOnce:
 		b.act(model.SetBootOnce, "the discovery image is in its virtual drive")
 	default:
@@ -194,14 +195,14 @@ func (b *booting) on() {
 	case b.state.OurMedia || read:
 		b.boots()
 	case first && len(b.roster.unread) > 0: // a host that just called may be this one
-		b.wait("to be told from hosts that have not sent their inventory yet")
+		b.wait("to be identified, because other hosts have not sent their inventory yet")
 	case b.want.BMC.RebootRunning:
-		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning allows to reboot it")
+		b.act(model.PowerOff, "it is on and has not registered; bmc.rebootRunning permits a reboot")
 	case b.options.RebootRunning:
-		b.act(model.PowerOff, "it is on and has not registered; --reboot-running allows to reboot it")
+		b.act(model.PowerOff, "it is on and has not registered; --reboot-running permits a reboot")
 	default:
-		b.block(reasonRunning, "the machine is on and runs something that is not this cluster's discovery image",
-			"switch it off if what it runs is not needed, or allow that: --reboot-running, or bmc.rebootRunning: true")
+		b.block(reasonRunning, "the machine is on, but it does not run the discovery image of this cluster",
+			"if you do not need what it runs, switch it off, or permit oaictl to do this: --reboot-running, or bmc.rebootRunning: true")
 	}
 }
 
@@ -226,18 +227,19 @@ func (b *booting) boots() {
 	case fetch.Requests == 0 && !fetch.Unknown && (long || on >= fetchWithin):
 		b.block(reasonNotFetched, fmt.Sprintf("its BMC has not fetched the image%s: is %s reachable from the BMC?", within,
 			origin(b.state.Media)),
-			model.Advice("check the way from the BMC to that address, or give another one with --media-url; to try again, switch "+b.want.Name+
+			model.Advice("check the network path from the BMC to that address, or give another address with --media-url; to "+
+				"try again, switch "+b.want.Name+
 				" off"))
 	case fetch.Bytes == 0 && fetch.Requests > 0 && !reads && (long || on >= fetchWithin):
-		b.block(reasonNotFetched, "its BMC has found the image, but the machine has read nothing of it"+within,
+		b.block(reasonNotFetched, "its BMC has found the image, but the machine has not read it"+within,
 			model.Advice("look at the console of "+b.want.Name+": does it boot from its virtual drive? To try again, switch it off"))
 	case !reads && (long || on >= registerWithin):
 		b.block(reasonNotBooted, fmt.Sprintf("%s, %s, but its agent has not called the service", ago, FetchText(fetch)),
 			model.Advice("look at the console of "+b.want.Name+
-				": does it boot the image, has it an address, does it reach the service? To try again, switch it off"))
+				": does it boot the image, does it have an address, does it reach the service? To try again, switch it off"))
 	default:
 		b.waiting.Since = cmp.Or(boot.Boots, b.waiting.Since)
-		b.wait("to register: BMC reached, image inserted, " + FetchText(fetch) + ", agent not called yet")
+		b.wait("to register: the BMC is reached, the image is inserted, " + FetchText(fetch) + ", the agent has not called yet")
 	}
 }
 
@@ -247,9 +249,9 @@ func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d/ti
 func FetchText(f model.Fetched) string {
 	switch {
 	case f.Unknown:
-		return "and how far it was fetched is known where it is served"
+		return "and only the server of the image knows how much of it was fetched"
 	case f.Requests == 0:
-		return "nothing fetched by it yet"
+		return "nothing is fetched yet"
 	case f.Size <= 0:
 		return bytesize.Rough(f.Bytes) + " fetched"
 	}

@@ -147,7 +147,7 @@ func (s *clusterSettings) surplusManifests() {
 		case len(s.spec.Spec.Manifests) > 0:
 			s.warn(model.Warning{
 				Key: "manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift",
-				Message: fmt.Sprintf("the service has the manifest %s, which the file does not name; it goes into the cluster", name),
+				Message: fmt.Sprintf("the service has the manifest %s, which the file does not name; the cluster will get it", name),
 			})
 		default:
 			s.act(model.Action{

@@ -25,7 +25,7 @@ func resolveDisk(hints spec.DiskHints, disks []model.Disk, by diskhints.Chooser)
 		for _, d := range found {
 			names = append(names, d.Label())
 		}
-		return nil, fmt.Errorf("the hints fit %d disks: %s", len(found), strings.Join(names, ", "))
+		return nil, fmt.Errorf("the hints match %d disks: %s", len(found), strings.Join(names, ", "))
 	}
 	return found[0], nil
 }

@@ -40,7 +40,7 @@ func TestResolveDisk(t *testing.T) {
 		"size":                 {hints: spec.DiskHints{MinSizeGigabytes: 500}, id: "id-b"},
 		"rotational":           {hints: spec.DiskHints{Rotational: &yes}, id: "id-a"},
 		"model and solid":      {hints: spec.DiskHints{Model: "perc", Rotational: &no}, id: "id-b"},
-		"two fit":              {hints: spec.DiskHints{Vendor: "dell"}, fails: "fit 2 disks"},
+		"two fit":              {hints: spec.DiskHints{Vendor: "dell"}, fails: "match 2 disks"},
 		"none fits":            {hints: spec.DiskHints{SerialNumber: "Z"}, fails: "no disk fits"},
 		"a serial is no part":  {hints: spec.DiskHints{SerialNumber: "B"}, fails: "no disk fits"},
 		"not eligible":         {hints: spec.DiskHints{SerialNumber: "C1"}, fails: "too small"},

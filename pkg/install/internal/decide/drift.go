@@ -66,7 +66,7 @@ func (dr *drift) ofManifests() {
 				Message: fmt.Sprintf("the service does not have the manifest %s; it %s", name, late)})
 		case have != "" && have != model.Digest([]byte(m.Content)):
 			dr.warn(model.Warning{Key: "drift/manifest/" + name, Scope: model.ScopeCluster, Reason: "Drift",
-				Message: fmt.Sprintf("the manifest %s is another one in the service; it %s", name, late)})
+				Message: fmt.Sprintf("the manifest %s in the service differs from the file; it %s", name, late)})
 		}
 	}
 }

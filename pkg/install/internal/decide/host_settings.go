@@ -29,7 +29,8 @@ func (s *hostSettings) update(want *spec.Host, have *model.Host) (update model.A
 		s.block(model.Blocker{
 			Key: "host/" + want.Name + "/disk", Scope: model.ScopeHost.Of(want.Name), Reason: "DiskHints", Cure: model.CureFile,
 			Field: field + "disk.hints", Hosts: []string{want.Name},
-			Message: fmt.Sprintf("%s: %v", want.Name, err), Remedy: model.Advice("change disk.hints of " + want.Name + " so that one disk fits"),
+			Message: fmt.Sprintf("%s: %v", want.Name, err),
+			Remedy:  model.Advice("change disk.hints of " + want.Name + " so that it matches exactly one disk"),
 		})
 		return update, false
 	}
@@ -115,8 +116,8 @@ func (s *hostSettings) neverSent(name string, settings model.Settings) {
 	slices.Sort(alone)
 	s.warn(model.Warning{
 		Key: "host/" + name + "/unreported", Scope: model.ScopeHost.Of(name), Reason: "NotCompared",
-		Message: fmt.Sprintf("%s of %s: the service does not say what it holds, and it is sent with other settings of the host, of which the "+
-			"file has none", strings.Join(alone, ", "), name),
+		Message: fmt.Sprintf("%s of %s: the service does not report its value. oaictl sends it only together with other settings of the "+
+			"host, and the file has none", strings.Join(alone, ", "), name),
 		Next: "give the host a role or a hostname",
 	})
 }

@@ -23,9 +23,9 @@ func TestDiskThatTheHubChooses(t *testing.T) {
 		"a spelling":    {hints: spec.DiskHints{WWN: "5001B448B1A00002"}, says: `write "0x5001b448b1a00002"`},
 		"a letter case": {hints: spec.DiskHints{Model: "samsung"}, says: `model is "samsung", where /dev/sdb has "SAMSUNG"`},
 		"an extension": {hints: spec.DiskHints{WWNWithExtension: "0x5001b448b1a00002"},
-			says: "wwnWithExtension is not known to the Assisted Installer"},
+			says: "wwnWithExtension is not supported by the Assisted Installer"},
 		"a link":         {hints: spec.DiskHints{DeviceName: "/dev/disk/by-id/b"}, says: "compares it with /dev/NAME"},
-		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints fit 2 disks: /dev/sda, /dev/sdb"},
+		"more than one":  {hints: spec.DiskHints{MinSizeGigabytes: 480}, says: "the hints match 2 disks: /dev/sda, /dev/sdb"},
 		"a gigabyte out": {hints: spec.DiskHints{MinSizeGigabytes: 481, Model: "SAMSUNG"}, says: "no disk fits the hints"},
 	} {
 		w := decidetest.ReadyHub(t, decidetest.Sample(3, 0))

@@ -47,7 +47,8 @@ func (s *hostStates) usable(h *model.Host) bool {
 	case model.HostFailed, model.HostCancelled, model.HostInstalled, model.HostAdded:
 		s.leftOver(h)
 	case model.HostUnknown:
-		s.wait(s.roster.waitFor(h, fmt.Sprintf("to leave the state %q, which this oaictl does not know", h.Status), model.WhoService))
+		s.wait(s.roster.waitFor(h, fmt.Sprintf("to leave the state %q, which this version of oaictl does not know",
+			h.Status), model.WhoService))
 	default: // seen a moment before or after the cluster, which was in another phase
 		s.wait(s.roster.waitFor(h, "to be ready", model.WhoService))
 	}
@@ -74,7 +75,8 @@ func (s *hostStates) bind(h *model.Host) {
 		}
 		s.act(bind)
 	case strings.HasPrefix(h.Status, "insufficient"):
-		s.wait(s.roster.waitFor(h, "to pass the checks of machines that are not bound: "+cmp.Or(h.StatusInfo, h.Status), model.WhoUser))
+		s.wait(s.roster.waitFor(h, "to pass the checks for machines that are not "+
+			"bound to a cluster: "+cmp.Or(h.StatusInfo, h.Status), model.WhoUser))
 	default:
 		s.wait(s.roster.waitFor(h, "to be discovered", model.WhoService))
 	}
@@ -102,9 +104,10 @@ func (s *hostStates) binding(h *model.Host) {
 		return
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BindingTakesLong", Cure: model.CurePerson,
+		Key: "host/" + s.roster.id(h) + "/binding", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BindingTakesLong",
+		Cure:  model.CurePerson,
 		Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s should have registered again for this cluster since %s", h.Label(), h.Since.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("%s was bound to this cluster at %s, but has not registered again", h.Label(), h.Since.UTC().Format(time.RFC3339)),
 		Remedy:  model.Advicef("boot %s from the discovery image again", name),
 	})
 }
@@ -114,8 +117,8 @@ func (s *hostStates) disconnected(h *model.Host) {
 	s.block(model.Blocker{
 		Key: "host/" + s.roster.id(h) + "/disconnected", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "HostDisconnected",
 		Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
-		Message: fmt.Sprintf("%s does not answer: its agent was last heard at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
-		Remedy:  "check its power, cable and network; it continues by itself when the agent answers",
+		Message: fmt.Sprintf("%s does not answer: the last message of its agent was at %s", h.Label(), h.CheckedIn.UTC().Format(time.RFC3339)),
+		Remedy:  "check its power, cable and network; the installation continues when the agent answers",
 	})
 }
 
@@ -129,9 +132,10 @@ func (s *hostStates) bootAgain(h *model.Host) {
 		}
 	}
 	s.block(model.Blocker{
-		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootDiscoveryImage", Cure: model.CurePerson,
+		Key: "host/" + s.roster.id(h) + "/reset", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootDiscoveryImage",
+		Cure:  model.CurePerson,
 		Since: h.Since, Hosts: []string{name},
-		Message: h.Label() + " was reset or released and has to boot the discovery image again",
+		Message: h.Label() + " was reset or released and must boot the discovery image again",
 		Remedy:  model.Advicef("boot %s from the discovery image: ", name) + s.images.isoCommand(name),
 	})
 }
@@ -142,7 +146,7 @@ func (s *hostStates) bootOrder(h *model.Host) {
 		Key: "host/" + s.roster.id(h) + "/boot-order", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "BootedDiscoveryImage",
 		Cure: model.CurePerson, Since: h.Since, Hosts: []string{name},
 		Message: fmt.Sprintf("%s should boot from its disk: %s", name, cmp.Or(h.StatusInfo, "it booted the discovery image again")),
-		Remedy: model.Advicef("make %s boot from its installation disk, without the discovery image; the installation then continues by itself",
+		Remedy: model.Advicef("boot %s from its installation disk, without the discovery image; then the installation continues",
 			name),
 	})
 }
@@ -171,7 +175,7 @@ func (s *hostStates) unapproved(h *model.Host) bool {
 		Key: "host/" + s.roster.id(h) + "/approval", Scope: model.ScopeHost.Of(s.roster.id(h)), Reason: "AgentNotApproved",
 		Cure: model.CurePerson, Since: h.Registered,
 		Field: hostField(name) + "match.agent", Hosts: []string{name},
-		Message: fmt.Sprintf("the Agent %s is reserved for %s, and is not approved", h.Reserved, name),
+		Message: fmt.Sprintf("the Agent %s is reserved for %s, but is not approved", h.Reserved, name),
 		Remedy: model.Advicef("if the machine may be installed, the owner of the pool must approve it: kubectl patch agent -n %s %s --type "+
 			"merge -p '{\"spec\":{\"approved\":true}}'",
 			namespace, agent),
@@ -185,7 +189,7 @@ func (s *hostStates) bootNewImage(h *model.Host) {
 	id, name := s.roster.id(h), s.roster.Call(h)
 	s.wait(model.Wait{
 		Key: "host/" + id + "/new-image", Scope: model.ScopeHost.Of(id), Who: model.WhoUser, Since: s.images.bootedBy(h).Image.Created,
-		For:  name + ", which still runs the old discovery image, to be rebooted into the new one",
+		For:  name + " to be rebooted into the new discovery image; it still runs the old one",
 		Next: model.Advicef("reboot %s into the new image: ", name) + s.images.isoCommand(name),
 	})
 }
@@ -225,7 +229,7 @@ func (s *hostStates) stage(h *model.Host) {
 	if since, stuck := s.stuck(h); stuck {
 		s.block(model.Blocker{
 			Key: string(scope) + "/stuck", Scope: scope, Reason: "StageTimedOut", Cure: model.CurePerson, Since: since, Hosts: []string{name},
-			Message: fmt.Sprintf("%s has been at %q since %s, longer than it should take", name, stage,
+			Message: fmt.Sprintf("%s has been in the stage %q since %s, which is longer than expected", name, stage,
 				h.Progress.Since.UTC().Format(time.TimeOnly)),
 			Remedy: s.stageRemedy(stage, name),
 		})

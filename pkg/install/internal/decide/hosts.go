@@ -49,9 +49,10 @@ func (hs *hosts) all() {
 func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	for _, double := range hs.roster.doubles[want.Name] {
 		hs.block(model.Blocker{
-			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CurePerson,
-			Message: fmt.Sprintf("two machines fit %s: %s and %s", want.Name, have.Label(), double.Label()),
-			Remedy:  "give spec.hosts[].match a second field, or power one off and `" + model.Command("delete host", double.ID) + "`",
+			Key: "host/" + want.Name + "/double/" + double.ID, Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost",
+			Cure:    model.CurePerson,
+			Message: fmt.Sprintf("two machines match %s: %s and %s", want.Name, have.Label(), double.Label()),
+			Remedy:  "add a second field to spec.hosts[].match, or power off one of them and `" + model.Command("delete host", double.ID) + "`",
 			Hosts:   []string{want.Name},
 		})
 	}
@@ -59,9 +60,10 @@ func (hs *hosts) ambiguous(want *spec.Host, have *model.Host) bool {
 	if len(several) > 0 {
 		hs.block(model.Blocker{
 			Key: "host/" + want.Name + "/several", Scope: model.ScopeHost.Of(want.Name), Reason: "AmbiguousHost", Cure: model.CureFile,
-			Field:   hostField(want.Name) + "match",
-			Message: fmt.Sprintf("%s fits several hosts of the file: %s", have.Label(), strings.Join(append([]string{want.Name}, several...), ", ")),
-			Remedy:  "make spec.hosts[].match of one of them say another machine", Hosts: append([]string{want.Name}, several...),
+			Field: hostField(want.Name) + "match",
+			Message: fmt.Sprintf("%s matches several hosts of the file: %s", have.Label(),
+				strings.Join(append([]string{want.Name}, several...), ", ")),
+			Remedy: "change spec.hosts[].match of one of them so that it matches another machine", Hosts: append([]string{want.Name}, several...),
 		})
 	}
 	return len(several) > 0 || len(hs.roster.doubles[want.Name]) > 0
@@ -156,10 +158,10 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 		cluster = fmt.Sprintf("%s (%s)", have.ClusterName, have.ClusterID)
 	}
 	bound := fmt.Sprintf("%s is bound to the cluster %s", have.Label(), cluster)
-	remedy := model.Advicef("if that cluster can do without it, `{delete host %s --yes}` and boot it from the discovery image; otherwise "+
-		"name another machine", have.ID)
+	remedy := model.Advicef("if that cluster does not need it, `{delete host %s --yes}` and boot it from the discovery image; "+
+		"otherwise name another machine", have.ID)
 	if isReserved(want) {
-		remedy = "if that cluster can do without it, have it released there; otherwise reserve another host: match.agent"
+		remedy = "if that cluster does not need it, release it there; otherwise reserve another host: match.agent"
 	}
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = fmt.Sprintf("%s to become free: %s", want.Name, bound), remedy
@@ -178,9 +180,9 @@ func (hs *hosts) elsewhere(want *spec.Host, wait *model.Wait) bool {
 func (hs *hosts) awaitReserved(want *spec.Host, wait model.Wait) {
 	what := fmt.Sprintf("there is no host %s", want.Match.Agent)
 	if slices.ContainsFunc(hs.observed, func(h model.Host) bool { return h.Reserved == want.Match.Agent }) {
-		what = fmt.Sprintf("the host %s is not the one that match says", want.Match.Agent)
+		what = fmt.Sprintf("the host %s does not match the other fields of match", want.Match.Agent)
 	}
-	remedy := model.Advice("see that it is there, or correct match.agent of " + want.Name + ": {get hosts}")
+	remedy := model.Advice("check that it exists, or correct match.agent of " + want.Name + ": {get hosts}")
 	if !wait.Until.IsZero() {
 		wait.For, wait.Next = want.Name+": "+what, remedy
 		hs.wait(wait)

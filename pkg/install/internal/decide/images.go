@@ -231,7 +231,7 @@ func (im *images) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
 	}
 	want, have := image.Settings[model.SettingOSVersion], cmp.Or(env.Settings[model.SettingOSVersion], env.Settings[model.SettingVersion])
 	if image.Alone == "" && want != "" && have != "" && !clustersettings.SameVersion(want, have) {
-		return fmt.Sprintf("its live system is of version %s, not %s", have.Text(), want.Text())
+		return fmt.Sprintf("its live system has the version %s, not %s", have.Text(), want.Text())
 	}
 	for _, d := range imageDifferences(image.Settings, env) {
 		if d.Known && clustersettings.RuleOf(d.Setting).InfraEnv == model.KeptFrozen {
@@ -241,7 +241,7 @@ func (im *images) unfit(image model.InfraEnvPlan, env *model.InfraEnv) string {
 	for _, name := range image.Hosts {
 		h := im.roster.ByName[name]
 		if h != nil && h.InfraEnvID == env.ID && membershipOf(h) == outside && im.members.toAdd(im.spec.Host(name)) {
-			return name + ", which was lost in the install, stays what it is there"
+			return name + " was lost during the installation, and still has its old host there"
 		}
 	}
 	return ""

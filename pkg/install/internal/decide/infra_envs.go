@@ -13,7 +13,7 @@ import (
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
-// infraEnvs makes the InfraEnvs of the file, and keeps them as the file says.
+// infraEnvs makes the InfraEnvs of the file, and keeps them as described in the file.
 type infraEnvs struct {
 	*collector
 	desired *model.Desired
@@ -78,7 +78,7 @@ func (es *infraEnvs) withdrawUnused() {
 		first := es.images.infraEnv(env.Name)
 		empty := !slices.ContainsFunc(es.hosts, func(h model.Host) bool { return h.InfraEnvID == env.ID })
 		if env.ThisRun && env.ID != first.ID && env.ClusterID == first.ClusterID && empty {
-			es.withdraw(env, "another run registered the same InfraEnv earlier; no host came from this run's")
+			es.withdraw(env, "another run registered the same InfraEnv earlier; no host has registered with the InfraEnv of this run")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (es *infraEnvs) poolDrift(env *model.InfraEnv) {
 		}
 	}
 	for _, d := range clustersettings.Differences(want, env.Settings) {
-		es.reportDrift(model.ScopeInfraEnv.Of(env.Name), d, "is a matter of the InfraEnv, which the file only refers to")
+		es.reportDrift(model.ScopeInfraEnv.Of(env.Name), d, "belongs to the InfraEnv, and the file only refers to this InfraEnv")
 	}
 }
 
@@ -178,7 +178,7 @@ func (es *infraEnvs) lasts(scope model.Scope, d clustersettings.Difference) {
 	}
 	es.warn(model.Warning{
 		Key: "lasts/" + string(scope) + "/" + string(d.Setting), Scope: scope, Reason: "Drift",
-		Message: fmt.Sprintf("%s is %s in the file, and %s goes on with %s, of which the service removes nothing", d.Setting,
+		Message: fmt.Sprintf("%s is %s in the file, but %s still uses %s, because the service cannot remove this value", d.Setting,
 			orNothing(clustersettings.Show(d.Setting, d.Want)), who, clustersettings.Show(d.Setting, d.Have)),
 		Next: es.anew(),
 	})
@@ -188,9 +188,9 @@ func (es *infraEnvs) lasts(scope model.Scope, d clustersettings.Difference) {
 // or to undo the change where the cluster is installed.
 func (es *infraEnvs) anew() model.Advice {
 	if es.cluster.State.Installed() {
-		return "undo the change: the service gives up what it has with the cluster only"
+		return "undo the change: the service removes this value only together with the cluster"
 	}
-	return model.Command("delete cluster", es.name) + ", and then the same command again, which creates it again"
+	return model.Command("delete cluster", es.name) + ", and then run the same command again, which creates it again"
 }
 
 // barred reports whether a setting is excluded by what the service goes on with: from such a change on it refuses every
@@ -217,7 +217,7 @@ func (es *infraEnvs) rivalKept(d clustersettings.Difference, env *model.InfraEnv
 	es.block(model.Blocker{
 		Key: "infraenv/" + env.Name + "/rival", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "RivalKept", Cure: model.CureNow,
 		Field: string(d.Setting),
-		Message: fmt.Sprintf("%s cannot take the place of %s: the service goes on with %s, and has no InfraEnv with both", d.Setting, rival,
+		Message: fmt.Sprintf("%s cannot replace %s: the service still uses %s, and an InfraEnv cannot have both", d.Setting, rival,
 			clustersettings.Show(rival, env.Settings[rival])),
 		Remedy: remedy,
 	})
@@ -267,9 +267,9 @@ func (es *infraEnvs) mayResend(env *model.InfraEnv) bool {
 	}
 	es.warn(model.Warning{
 		Key: "infraenv/" + env.Name + "/resend", Scope: model.ScopeInfraEnv.Of(env.Name), Reason: "NewImageNeeded",
-		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s: it makes a new image, and these hosts "+
-			"booted the old one: %s", env.Name, listtext.ListText(booted)),
-		Next: "add --reimage to have it sent and the hosts rebooted",
+		Message: fmt.Sprintf("the pull secret was not sent again to the InfraEnv %s, because this makes a new image. These hosts booted "+
+			"the old image: %s", env.Name, listtext.ListText(booted)),
+		Next: "add --reimage to send it and to reboot the hosts",
 	})
 	return false
 }
@@ -285,7 +285,7 @@ func (es *infraEnvs) usableImage(env *model.InfraEnv) {
 		es.block(model.Blocker{
 			Key: "infraenv/" + env.Name + "/image", Scope: scope, Reason: "ImageFailed", Cure: model.CureFile, // faults of the service's own pass
 			Message: fmt.Sprintf("the service could not make the discovery image %s: %s", env.Name, env.Image.Info),
-			Remedy:  "correct what it names, mostly a host's network or the pull secret, and run the same command again",
+			Remedy:  "correct what the message names, usually a host's network or the pull secret, and run the same command again",
 		})
 	case env.Image.State == model.ImagePending:
 		what := "the discovery image " + env.Name
@@ -296,7 +296,8 @@ func (es *infraEnvs) usableImage(env *model.InfraEnv) {
 	case !env.Image.Expires.IsZero() && env.Image.Expires.Before(es.now.Add(renewAhead)):
 		es.act(model.Action{
 			Key: "infraenv/" + env.Name + "/renew", Scope: scope, Kind: model.RenewImage, Target: env.ID, Name: env.Name,
-			Reason: "the discovery image's URL ends at " + env.Image.Expires.UTC().Format(time.RFC3339) + " and hosts have still to boot it",
+			Reason: "the URL of the discovery image expires at " + env.Image.Expires.UTC().Format(time.RFC3339) + ", and hosts still have " +
+				"to boot the image",
 		})
 	}
 }
@@ -343,7 +344,7 @@ func (es *infraEnvs) forAdded(unnamed bool) {
 
 // registerLate registers an InfraEnv under the name that is kept for it.
 func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.InfraEnvPlan) {
-	name, reason := image.Name, "there is no discovery image for hosts that are added"
+	name, reason := image.Name, "there is no discovery image for the hosts to add"
 	switch env := es.images.infraEnv(name); {
 	case env == nil:
 	case image.Alone != "":
@@ -351,8 +352,8 @@ func (es *infraEnvs) registerLate(image model.InfraEnvPlan, intended []model.Inf
 			Key: "infraenv/" + name + "/unfit", Scope: model.ScopeInfraEnv.Of(name), Reason: "InfraEnvUnfit", Cure: model.CureFile,
 			Hosts:   image.Hosts,
 			Field:   hostField(image.Alone) + "match.infraEnv",
-			Message: fmt.Sprintf("%s cannot be added by the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
-			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, by which an InfraEnv is created again"),
+			Message: fmt.Sprintf("%s cannot be added with the InfraEnv %s: %s", image.Alone, name, es.images.unfit(image, env)),
+			Remedy:  model.Advice("give match.infraEnv of " + image.Alone + " another name, so that oaictl creates a new InfraEnv"),
 		})
 		return
 	default:

@@ -67,15 +67,15 @@ func TestLastingSettings(t *testing.T) {
 		told string // what goes on with it, "" for none
 	}{
 		"time servers, none": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
-			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "and the service goes on with"},
+			func(s *spec.ClusterSpec) { s.Network.NTP = []string{} }, "but the service still uses"},
 		"more of them, none": {model.Settings{model.SettingExtraNTP: model.ValueOf([]string{"a"})},
-			func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "and the service goes on with"},
+			func(s *spec.ClusterSpec) { s.Network.Defaults.NTP = []string{} }, "but the service still uses"},
 		"others": {model.Settings{model.SettingNTP: model.ValueOf([]string{"a"})},
 			func(s *spec.ClusterSpec) { s.Network.NTP = []string{"b"} }, ""},
 		"no proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "")},
-			func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "and the discovery image goes on with"},
+			func(s *spec.ClusterSpec) { s.Proxy.No = []string{} }, "but the discovery image still uses"},
 		"half a proxy": {model.Settings{model.SettingProxy: proxy("http://p", "http://p", "x")},
-			func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "and the discovery image goes on with"},
+			func(s *spec.ClusterSpec) { s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"x"} }, "but the discovery image still uses"},
 		"another proxy": {model.Settings{model.SettingProxy: proxy("http://p", "", "x")}, func(s *spec.ClusterSpec) {
 			s.Proxy.HTTP, s.Proxy.No = "http://q", []string{"y"}
 		}, ""},
@@ -231,7 +231,7 @@ func TestHostsThatRunAnOldImage(t *testing.T) {
 		}
 		var named []string
 		for _, wait := range plan.Waits {
-			if strings.Contains(wait.For, "old discovery image") && wait.Who == model.WhoUser && wait.Next != "" &&
+			if strings.Contains(wait.For, "still runs the old one") && wait.Who == model.WhoUser && wait.Next != "" &&
 				wait.Since.Equal(w.Observed.InfraEnvs[0].Image.Created) {
 				named = append(named, string(wait.Scope))
 			}

@@ -47,12 +47,12 @@ func (i *installation) follow() {
 		i.block(model.Blocker{
 			Key: "cluster/needs-user", Scope: model.ScopeCluster, Reason: "ClusterNeedsUser", Cure: model.CurePerson, Since: i.cluster.StatusSince,
 			Message: cmp.Or(i.cluster.StatusInfo, "a person must act at a machine"),
-			Remedy:  "look at the machines' consoles; the installation then continues by itself",
+			Remedy:  "look at the consoles of the machines, and do what they ask for; then the installation continues",
 		})
 	}
 	// A host that takes too long may well wait for another host that is blocked: that blocker goes first.
 	slices.SortStableFunc(i.plan.Blockers, func(a, b model.Blocker) int { return cmp.Compare(bit(slow(a)), bit(slow(b))) })
-	i.otherwise("the service to go on with the installation", i.cluster.StatusSince)
+	i.otherwise("the service to continue the installation", i.cluster.StatusSince)
 }
 
 func (i *installation) finalizing() {
@@ -71,7 +71,7 @@ func (i *installation) finalizing() {
 	if progress.FinalizingTimedOut {
 		i.block(model.Blocker{
 			Key: "cluster/finalize/slow", Scope: model.ScopeCluster, Reason: "FinalizingTimedOut", Cure: model.CurePerson, Since: since,
-			Message: fmt.Sprintf("%s%s has taken longer than the service allows for it", stage, operators),
+			Message: fmt.Sprintf("%s%s takes longer than the limit of the service", stage, operators),
 			Remedy:  "look at the cluster with auth/kubeconfig-noingress: kubectl get clusteroperators",
 		})
 	}
@@ -96,7 +96,7 @@ func (i *installation) unavailable() string {
 func (i *installation) failed() {
 	i.results.saveNoIngress()
 	var causes []model.Blocker
-	again := "cure the cause, then " + i.cluster.StartOver()
+	again := "remove the cause, then " + i.cluster.StartOver()
 	reasons := []string{cmp.Or(i.cluster.StatusInfo, i.cluster.Status)}
 	if i.finalized() { // what it waited for to the end
 		reasons[0] += i.unavailable()

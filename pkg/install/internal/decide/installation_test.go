@@ -26,7 +26,7 @@ func TestFinalizingTakesLong(t *testing.T) {
 	c.Progress.FinalizingTimedOut = true
 	plan := w.Decide()
 	if len(plan.Blockers) != 1 || plan.Blockers[0].Reason != "FinalizingTimedOut" ||
-		!strings.HasPrefix(plan.Blockers[0].Message, "Waiting for cluster operators (console) has taken longer") {
+		!strings.HasPrefix(plan.Blockers[0].Message, "Waiting for cluster operators (console) takes longer") {
 		t.Errorf("after: %+v", plan.Blockers)
 	}
 }

@@ -54,7 +54,7 @@ func (in *installed) recorded() {
 	}
 	in.plan.Actions = slices.Insert(in.plan.Actions, 0, model.Action{
 		Key: "cluster/record", Scope: model.ScopeCluster, Kind: model.RecordInstalled, Target: in.cluster.ID, Name: in.name,
-		Reason: "the cluster is installed, and no controller records that",
+		Reason: "the cluster is installed, but no controller records this",
 	})
 }
 
@@ -76,7 +76,8 @@ func (in *installed) conclude() {
 	}
 	message := "installed"
 	if len(in.plan.Missing) > 0 {
-		message = "installed, without workers that are not required: " + strings.Join(in.plan.Missing, ", ") + "; oaictl add-node adds them"
+		message = "installed, but workers that are not " +
+			"required are missing: " + strings.Join(in.plan.Missing, ", ") + "; oaictl add-node adds them"
 		next = "{add-node -f FILE}"
 	}
 	in.end(model.VerdictInstalled, message, next)
@@ -161,22 +162,22 @@ func (in *installed) allAdded() {
 		in.allReady()
 	case len(in.plan.Added) > 0 && (in.spec.Imported() || in.spec.OnlyAdds() && !in.cluster.Kubeconfig):
 		in.end(model.VerdictInstalled, addedText(in.plan.Added),
-			"kubectl get csr, with the cluster's own kubeconfig, and for each that is Pending: kubectl certificate approve NAME")
+			"kubectl get csr, with the cluster's own kubeconfig, and for each request that is Pending: kubectl certificate approve NAME")
 	case len(in.plan.Added) == 0:
 		in.end(model.VerdictInstalled, "installed, with every host of the file", model.Advicef("kubectl %s get nodes", in.kubeconfigFlag()))
 	case !in.saved.Kubeconfig:
 		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Command("download kubeconfig", in.name))
 	default:
 		in.end(model.VerdictInstalled, addedText(in.plan.Added), model.Advicef(
-			"kubectl %[1]s get csr, and for each that is Pending: kubectl %[1]s certificate approve NAME", in.kubeconfigFlag()))
+			"kubectl %[1]s get csr, and for each request that is Pending: kubectl %[1]s certificate approve NAME", in.kubeconfigFlag()))
 	}
 }
 
 // addedText says what is known of nodes that were added, and what is not: the
 // service's knowledge ends with the reboot.
 func addedText(nodes []string) string {
-	return fmt.Sprintf("added: %s; the service cannot see whether they have joined: their certificate requests may wait for "+
-		"approval in the cluster", listtext.ListText(nodes))
+	return fmt.Sprintf("added: %s; the service cannot see whether these nodes have joined: perhaps their certificate requests wait "+
+		"for approval in the cluster", listtext.ListText(nodes))
 }
 
 // allReady ends the run: every host that was added is a node that takes work.

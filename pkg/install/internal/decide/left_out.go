@@ -33,7 +33,7 @@ func (l *leftOut) remove() {
 		why, unwanted := l.options.Unwanted[name]
 		if h.State == model.HostReady && !unwanted { // a moment ago it was not
 			l.wait(model.Wait{Key: "host/" + name + "/part", Scope: scope, Who: model.WhoService, Since: h.Since,
-				For: name + ", which is ready now, to take part after all"})
+				For: name + ", which is ready now, to take part in the installation"})
 			continue
 		}
 		next := model.Advice("")
@@ -47,7 +47,7 @@ func (l *leftOut) remove() {
 		a := model.Action{
 			Key: "host/" + name + "/leave/" + h.ID, Scope: scope, Kind: model.RemoveHost, Target: h.ID, InfraEnv: h.InfraEnvID, Name: name,
 			Destructive: true,
-			Reason:      "the cluster is installed without it: " + why,
+			Reason:      "the cluster is being installed without it: " + why,
 		}
 		if h.Reserved != "" { // it waits in its pool
 			a.Kind, a.Destructive = model.ReturnHost, false

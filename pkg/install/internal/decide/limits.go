@@ -211,12 +211,13 @@ func besides(b *model.Blocker, all []model.Blocker) string {
 // waitAdvice is the advice to the one who has to end a wait.
 func waitAdvice(w *model.Wait, cluster string) model.Advice {
 	if strings.HasPrefix(w.Key, model.KeyHold) {
-		return cmp.Or(w.Next, "see to that, and run the same command again")
+		return cmp.Or(w.Next, "do what oaictl waits for, and run the same command again")
 	}
 	if strings.HasPrefix(string(w.Scope), string(model.ScopeNode.Of(""))) {
-		return cmp.Or(w.Next, "see to that") + ", and run the same command again"
+		return cmp.Or(w.Next, "do what oaictl waits for") + ", and run the same command again"
 	}
-	return "see to that, and run the same command again; the discovery image: " + cmp.Or(w.Next, model.Command("download iso", cluster))
+	return "do what oaictl waits for, and run the same command again; the " +
+		"discovery image: " + cmp.Or(w.Next, model.Command("download iso", cluster))
 }
 
 // OutOfTime is the end of a loop that has no more time. It names what was waited for

@@ -43,10 +43,10 @@ func TestHostThatIsLeftAlone(t *testing.T) {
 		words         map[string]string
 		message, next string
 	}{
-		"beside a file": {nil, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the file does not name it; it is left alone",
-			"to add it as well, name it in spec.hosts; only if it is not meant for this cluster, power it off and `oaictl delete host host-w-6 --yes`"},
-		"beside flags": {flags, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the command line does not name it; it is left alone",
-			"to add it as well: oaictl add-node --cluster lab --name w-6 --mac 52:54:00:00:04:06"},
+		"beside a file": {nil, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the file does not name it; oaictl does nothing with it",
+			"to add it too, add it to spec.hosts; only if it does not belong to this cluster, power it off and `oaictl delete host host-w-6 --yes`"},
+		"beside flags": {flags, "w-6 (MAC 52:54:00:00:04:06, serial SNw-6) registered, but the command line does not name it; oaictl does nothing with it",
+			"to add it too: oaictl add-node --cluster lab --name w-6 --mac 52:54:00:00:04:06"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := decidetest.Grown(t, false, spec.Host{Name: "w-5"})

@@ -35,14 +35,14 @@ func (ns *networks) compare() {
 	}
 	machine := ns.settingOrFile(model.SettingMachineNetworks, ns.spec.Spec.Network.Machine)
 	outside, field := ns.vipsOutside(have)
-	remedy := model.Advice("set spec.network.vips to unused addresses of a network that the hosts have")
+	remedy := model.Advice("set spec.network.vips to unused addresses of a network of the hosts")
 	switch {
 	case outside != "" && len(machine) > 0:
 		outside += "; spec.network.machine is " + strings.Join(machine, " and ")
 		remedy += ", and spec.network.machine to that network"
 	case outside == "":
 		outside, field = ns.machineOutside(have, machine)
-		remedy = "set spec.network.machine to a network that the host has"
+		remedy = "set spec.network.machine to a network of the host"
 	}
 	if outside == "" {
 		return
@@ -50,7 +50,7 @@ func (ns *networks) compare() {
 	ns.block(model.Blocker{
 		Key: "cluster/networks", Scope: model.ScopeCluster, Reason: reasonNetworks, Cure: model.CureFile, Field: field,
 		Message: fmt.Sprintf("%s; the hosts have %s", outside, said(have)),
-		Remedy:  remedy + "; or give the hosts addresses of that network, and boot them again",
+		Remedy:  remedy + "; or give the hosts addresses in that network, and boot them again",
 	})
 }
 
@@ -138,7 +138,7 @@ func (ns *networks) vipsOutside(have []hostNetwork) (text, field string) {
 		verb = "are"
 	}
 	if len(outside) > 0 {
-		text = fmt.Sprintf("%s %s in no network of the hosts", strings.Join(outside, " and "), verb)
+		text = fmt.Sprintf("%s %s not in a network of the hosts", strings.Join(outside, " and "), verb)
 	}
 	return text, field
 }
@@ -154,7 +154,7 @@ func (ns *networks) machineOutside(have []hostNetwork, machine []string) (text, 
 		if err != nil || slices.ContainsFunc(have, func(n hostNetwork) bool { return n.prefix.Overlaps(prefix) }) {
 			continue
 		}
-		return fmt.Sprintf("the machine network %s is none of the host's", network), string(model.SettingMachineNetworks)
+		return fmt.Sprintf("the machine network %s is not a network of the host", network), string(model.SettingMachineNetworks)
 	}
 	return "", ""
 }
@@ -186,16 +186,16 @@ func (ns *networks) derived(d clustersettings.Difference) {
 	}
 	if file := clustersettings.Texts(d.Want); !slices.ContainsFunc(clustersettings.Texts(d.Have),
 		func(cidr string) bool { return !containsPrefix(file, cidr) }) {
-		ns.reportDrift(model.ScopeCluster, d, "is worked out of the virtual addresses and the hosts' networks by the service")
+		ns.reportDrift(model.ScopeCluster, d, "is calculated by the service from the virtual addresses and the hosts' networks")
 		return
 	}
 	have := clustersettings.Show(d.Setting, d.Have)
 	ns.block(model.Blocker{
 		Key: "cluster/" + string(d.Setting), Scope: model.ScopeCluster, Reason: "MachineNetworkDiffers", Cure: model.CureFile,
 		Field: string(d.Setting),
-		Message: fmt.Sprintf("the virtual addresses and the hosts lie in %s, and the file says %s; the service calculates the machine network "+
-			"from them, and does not accept another one", have, clustersettings.Show(d.Setting, d.Want)),
-		Remedy: model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network that the file says", have,
+		Message: fmt.Sprintf("the virtual addresses and the hosts are in %s, but the file has %s. The service calculates the machine "+
+			"network from these addresses, and does not accept another one", have, clustersettings.Show(d.Setting, d.Want)),
+		Remedy: model.Advicef("write %s to %s, or give the hosts and spec.network.vips addresses in the network of the file", have,
 			d.Setting),
 	})
 }
@@ -230,7 +230,8 @@ func (ns *networks) reachesHosts(d clustersettings.Difference) bool {
 	if _, enough := ns.attendance.enoughHosts(); !enough || unseen {
 		ns.wait(model.Wait{
 			Key: key, Scope: model.ScopeCluster, Who: model.WhoMachine,
-			For: fmt.Sprintf("a host with an address in the network of %s: before, the service takes no change of %s", vips[0], d.Setting),
+			For: fmt.Sprintf("a host with an address in the network of %s: until then, the service does not accept a change of %s",
+				vips[0], d.Setting),
 		})
 		return false
 	}

@@ -27,15 +27,15 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 		"both addresses outside": {hosts: 3, change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.VIPs = spec.VIPs{API: []string{"10.9.0.5"}, Ingress: []string{"10.9.0.6"}}
 			w.Desired.Spec.Spec.Network.Machine = []string{"10.9.0.0/24"}
-		}, said: "the API address 10.9.0.5 and the ingress address 10.9.0.6 are in no network of the hosts; spec.network.machine is 10.9.0.0/24; " +
+		}, said: "the API address 10.9.0.5 and the ingress address 10.9.0.6 are not in a network of the hosts; spec.network.machine is 10.9.0.0/24; " +
 			"the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)", field: "spec.network.vips"},
 		"one outside": {hosts: 3, change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.VIPs.Ingress = []string{"10.9.0.6"}
-		}, said: "the ingress address 10.9.0.6 is in no network of the hosts; the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)",
+		}, said: "the ingress address 10.9.0.6 is not in a network of the hosts; the hosts have 192.168.127.0/24 (cp-0, cp-1, cp-2)",
 			field: "spec.network.vips.ingress"},
 		"by the cluster's name": {hosts: 3, name: true, change: func(w *decidetest.World) {
 			w.Observed.Cluster.Settings[model.SettingAPIVIPs] = model.ValueOf([]string{"10.9.0.5"})
-		}, said: "the API address 10.9.0.5 is in no network of the hosts; the hosts have 192.168.127.0/24", field: "spec.network.vips.api"},
+		}, said: "the API address 10.9.0.5 is not in a network of the hosts; the hosts have 192.168.127.0/24", field: "spec.network.vips.api"},
 		"in a network of a host": {hosts: 3, change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.VIPs = spec.VIPs{API: []string{"10.9.0.5"}, Ingress: []string{"10.9.0.6"}}
 			nic := &w.Observed.Hosts[1].Inventory.Interfaces[0]
@@ -55,7 +55,7 @@ func TestNetworksThatNoHostHas(t *testing.T) {
 		"a single node elsewhere": {hosts: 1, change: func(w *decidetest.World) {
 			w.Desired.Spec.Spec.Network.Machine = []string{"10.9.0.0/24"}
 		},
-			said:  "the machine network 10.9.0.0/24 is none of the host's; the hosts have 192.168.127.0/24 (cp-0)",
+			said:  "the machine network 10.9.0.0/24 is not a network of the host; the hosts have 192.168.127.0/24 (cp-0)",
 			field: "spec.network.machine"},
 	} {
 		t.Run(name, func(t *testing.T) {

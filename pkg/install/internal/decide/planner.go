@@ -205,11 +205,12 @@ func (p *planner) decide() {
 	case p.cluster == nil:
 		p.registration.register()
 	case p.cluster.State == model.ClusterUnknown:
-		p.end(model.VerdictUnknown, fmt.Sprintf("the service says that the cluster is %q, which this oaictl does not know", p.cluster.Status),
+		p.end(model.VerdictUnknown, fmt.Sprintf("the service reports the cluster state %q, which this version of oaictl does not know",
+			p.cluster.Status),
 			"{version}")
 	case p.cluster.State.BeforeInstall() && p.preparation.cancelled():
-		p.end(model.VerdictCancelled, "the installation was cancelled while it was being prepared, so that nothing was installed",
-			"run the same command again, which starts it again")
+		p.end(model.VerdictCancelled, "the installation was cancelled during its preparation, so nothing was installed",
+			"run the same command again to start the installation again")
 	case p.cluster.State.BeforeInstall():
 		p.beforeInstall()
 		p.boot.retireMedia()
@@ -246,7 +247,7 @@ func (p *planner) finish() {
 func (p *planner) untilWhen() {
 	for i := range p.plan.Waits {
 		if w := &p.plan.Waits[i]; !w.Until.IsZero() {
-			w.For += fmt.Sprintf(" (not required: until %s)", w.Until.Add(-p.memory.Ahead).UTC().Format("15:04 UTC"))
+			w.For += fmt.Sprintf(" (not required: oaictl waits until %s)", w.Until.Add(-p.memory.Ahead).UTC().Format("15:04 UTC"))
 		}
 	}
 }
@@ -306,8 +307,8 @@ func (p *planner) unattended() {
 	}
 	p.block(model.Blocker{
 		Key: "cluster/unattended", Scope: model.ScopeCluster, Reason: "NoController", Cure: model.CurePerson, Since: since,
-		Message: "no controller of the hub has looked at the cluster since it was made at " + since.UTC().Format(time.TimeOnly),
-		Remedy:  "look whether assisted-service runs on the hub and may watch this namespace: kubectl get pods -A -l app=assisted-service",
+		Message: "no controller of the hub has processed the cluster since its creation at " + since.UTC().Format(time.TimeOnly),
+		Remedy:  "check that assisted-service runs on the hub and watches this namespace: kubectl get pods -A -l app=assisted-service",
 	})
 }
 

@@ -59,7 +59,7 @@ func (p *preparation) failed() bool {
 		Key: model.KeyPreparation, Scope: model.ScopeCluster, Reason: ReasonPreparation, Cure: model.CureNone,
 		Message: fmt.Sprintf("the service failed %d times to prepare the installation: %s", failures,
 			cmp.Or(p.cluster.Preparation.Reason, p.cluster.StatusInfo)),
-		Remedy: model.Command("why cluster", p.name) + ", cure that, and run the same command again",
+		Remedy: model.Command("why cluster", p.name) + ", remove the cause, and run the same command again",
 	})
 	return true
 }
@@ -68,12 +68,12 @@ func (p *preparation) failed() bool {
 func (p *preparation) next() model.Advice {
 	switch {
 	case p.cluster.Released:
-		return "; the service tries again by itself once all hosts are ready"
+		return "; the service tries again automatically when all hosts are ready"
 	case p.began.IsZero():
 		return "; {create cluster -f FILE} tries again at once"
 	}
-	return model.Advicef("; this run tries again %d minutes after the failure, and {create cluster -f FILE} tries at once when "+
-		"it is begun again",
+	return model.Advicef("; this run tries again %d minutes after the failure; to try at once, stop it and run {create "+
+		"cluster -f FILE} again",
 		int(preparationPause/time.Minute))
 }
 
@@ -87,7 +87,7 @@ func (p *preparation) failedBefore(last time.Time) {
 		return
 	}
 	if b, found := p.unprepared(); found {
-		b.Key, b.Message = model.KeyPreparation+"/before", "the last attempt failed, and it is tried again: "+b.Message
+		b.Key, b.Message = model.KeyPreparation+"/before", "the last attempt failed, and oaictl tries again: "+b.Message
 		p.warn(asWarning(b))
 	}
 }
@@ -131,6 +131,6 @@ func (p *preparation) unprepared() (b model.Blocker, found bool) {
 	slices.Sort(said)
 	b.Key, b.Scope, b.Reason, b.Cure = model.KeyPreparation, model.ScopeCluster, ReasonPreparation, model.CurePerson
 	b.Message = "the service cannot prepare the installation: " + strings.Join(said, "; ")
-	b.Remedy = "see that these hosts can pull the images of the release: {explain validation container-images-available}"
+	b.Remedy = "make sure that these hosts can pull the images of the release: {explain validation container-images-available}"
 	return b, len(said) > 0
 }

@@ -35,14 +35,14 @@ func (r *registration) others() {
 		case other.IsKept():
 			r.warn(model.Warning{
 				Key: "cluster/kept/" + other.ID, Scope: model.ScopeCluster, Reason: "KeptElsewhere",
-				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which controllers of Cluster API keep: the two need "+
+				Message: fmt.Sprintf("the service has another cluster %s, %s (%s), which Cluster API controllers manage: both clusters need "+
 					"the same DNS names", r.full, other.ID, other.Status),
-				Next: "give one of the two another name",
+				Next: "give another name to one of them",
 			})
 		case r.options.Run != "" && other.Run == r.options.Run && other.Empty:
 			r.act(model.Action{
 				Key: "cluster/withdraw/" + other.ID, Scope: model.ScopeCluster, Kind: model.WithdrawCluster, Target: other.ID, Name: r.name,
-				Reason: "another run registered the same cluster earlier; this run's is still empty", Destructive: true,
+				Reason: "another run registered the same cluster earlier, and the cluster of this run is still empty", Destructive: true,
 			})
 		default:
 			r.warn(model.Warning{
@@ -59,7 +59,7 @@ func (r *registration) others() {
 	case r.observed.Unproven:
 		r.block(model.Blocker{
 			Key: "cluster/unproven", Scope: model.ScopeCluster, Reason: model.ReasonUnproven, Cure: model.CureOwner,
-			Message: fmt.Sprintf("the service's cluster %s does not carry the mark of this owner, and is left alone", r.options.Adopt),
+			Message: fmt.Sprintf("the service's cluster %s does not have the mark of this owner, so oaictl does not change it", r.options.Adopt),
 			Remedy:  "{get clusters}",
 		})
 	case r.cluster == nil && r.options.Adopt != "":
@@ -93,7 +93,7 @@ func (r *registration) remark() {
 	change.From, change.To = model.RunTagPrefix+options.FormerRun, model.RunTagPrefix+options.Run
 	r.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: r.cluster.ID, Name: r.name,
-		Reason: "it carries the mark that an earlier release gave it", Settings: model.Settings{model.SettingTags: tags},
+		Reason: "it has the mark of an earlier release of oaictl", Settings: model.Settings{model.SettingTags: tags},
 		Changes: []model.Change{change},
 	})
 }
@@ -108,8 +108,8 @@ func (r *registration) adopt() {
 	if !r.cluster.MarkedAnytime && r.cluster.State != model.ClusterAddingHosts {
 		r.warn(model.Warning{
 			Key: "cluster/adopt", Scope: model.ScopeCluster, Reason: "NotAdopted",
-			Message: fmt.Sprintf("the service takes no mark of oaictl's for a cluster that is %s: it is not taken over, and needs "+
-				"--adopt %s each time", strings.ToLower(string(r.cluster.State)), r.cluster.ID),
+			Message: fmt.Sprintf("the service does not accept a mark on a cluster in the state %s: oaictl cannot take it over, and needs "+
+				"--adopt %s in each run", strings.ToLower(string(r.cluster.State)), r.cluster.ID),
 		})
 		return
 	}
@@ -160,7 +160,7 @@ func (r *registration) importCluster() {
 	case !r.options.AddNodes:
 		r.block(model.Blocker{
 			Key: "cluster/import", Scope: model.ScopeCluster, Reason: "InstalledElsewhere", Cure: model.CureNow, Field: "spec.import",
-			Message: "the file says that " + r.full + " is installed already, so there is nothing to install", Remedy: "{add-node -f FILE}",
+			Message: "the file says that " + r.full + " is already installed, so there is nothing to install", Remedy: "{add-node -f FILE}",
 		})
 	case r.cluster == nil:
 		settings := clustersettings.OfCluster(r.spec)
@@ -172,7 +172,7 @@ func (r *registration) importCluster() {
 		r.markImported()
 	default:
 		r.checks.ofCluster()
-		r.otherwise("the service to take in the installed cluster", r.cluster.StatusSince)
+		r.otherwise("the service to import the installed cluster", r.cluster.StatusSince)
 	}
 }
 
@@ -188,7 +188,7 @@ func (r *registration) markImported() {
 	}
 	r.act(model.Action{
 		Key: "cluster/mark", Scope: model.ScopeCluster, Kind: model.UpdateCluster, Target: r.cluster.ID, Name: r.name,
-		Reason: "the imported cluster is not marked as made by oaictl yet", Settings: settings,
+		Reason: "the imported cluster does not have the mark of oaictl yet", Settings: settings,
 		Changes: []model.Change{{Field: string(model.SettingTags), To: "oaictl"}},
 	})
 }
@@ -206,7 +206,7 @@ func (r *registration) notInstalled() {
 	}
 	b := model.Blocker{
 		Key: "cluster/add-nodes", Scope: model.ScopeCluster, Reason: "ClusterNotInstalled", Cure: model.CureNone,
-		Message: "nodes can be " + change + " an installed cluster only", Remedy: "{create cluster -f FILE}",
+		Message: "nodes can only be " + change + " an installed cluster", Remedy: "{create cluster -f FILE}",
 	}
 	if r.cluster == nil {
 		b.Cure, b.Message = model.CureOwner, fmt.Sprintf("there is no cluster %s to %s", r.full, Op(r.desired))
@@ -234,7 +234,7 @@ func (r *registration) deleted() {
 	}
 	b := model.Blocker{
 		Key: "cluster/deleted", Scope: model.ScopeCluster, Reason: model.ReasonClusterDeleted, Cure: model.CureOwner,
-		Message: "the cluster was deleted meanwhile; nothing was written since",
+		Message: "the cluster was deleted while oaictl worked on it; oaictl has written nothing since then",
 		Remedy:  "run the same command again to create it again; its machines then have to boot the new discovery image",
 	}
 	if r.options.AddNodes && !r.spec.Imported() || r.options.Adopt != "" {

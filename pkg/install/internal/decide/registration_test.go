@@ -119,7 +119,7 @@ func TestImportWaits(t *testing.T) {
 	w.Rest(t)
 	w.Observed.Cluster.State, w.Observed.InfraEnvs = model.ClusterDraft, nil
 	if plan := w.Decide(); len(plan.Actions) > 0 || len(plan.Waits) != 1 ||
-		!strings.Contains(plan.Waits[0].For, "to take in the installed cluster") {
+		!strings.Contains(plan.Waits[0].For, "to import the installed cluster") {
 		t.Errorf("plan %+v", plan)
 	}
 	w.Observed.Cluster.State = model.ClusterBlocked

@@ -30,7 +30,7 @@ func (rm *removal) remove() {
 	case rm.observed.Spoke == nil:
 		rm.block(model.Blocker{
 			Key: "spoke/reached", Scope: model.ScopeCluster, Reason: "ClusterUnseen", Cure: model.CureNow,
-			Message: "the installed cluster itself is not read", Remedy: "give its own kubeconfig, --cluster-kubeconfig FILE",
+			Message: "oaictl does not read the installed cluster itself", Remedy: "give its own kubeconfig, --cluster-kubeconfig FILE",
 		})
 		return
 	}

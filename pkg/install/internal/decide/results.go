@@ -22,7 +22,7 @@ func (r *results) saveAll() {
 
 func (r *results) saveNoIngress() {
 	if r.cluster.NoIngress && !r.saved.NoIngress {
-		r.save(model.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can be reached with it from now on")
+		r.save(model.SaveNoIngress, "kubeconfig-noingress", "the cluster's API can now be reached with it")
 	}
 }
 

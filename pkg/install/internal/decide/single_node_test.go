@@ -74,9 +74,9 @@ func TestWorkerBeforeItsSingleNode(t *testing.T) {
 		mac    string
 		says   string
 	}{
-		"named":                            {false, "52:54:00:00:01:00", "worker-0 came too early"},
-		"named, where others are welcome":  {true, "52:54:00:00:01:00", "worker-0 came too early"},
-		"not named, but the file takes it": {true, "52:54:00:ff:ff:ff", "serial SNearly) came too early"},
+		"named":                            {false, "52:54:00:00:01:00", "worker-0 registered too early"},
+		"named, where others are welcome":  {true, "52:54:00:00:01:00", "worker-0 registered too early"},
+		"not named, but the file takes it": {true, "52:54:00:ff:ff:ff", "serial SNearly) registered too early"},
 		"a stranger":                       {false, "52:54:00:ff:ff:ff", "the file does not name it"},
 	} {
 		t.Run(name, func(t *testing.T) {

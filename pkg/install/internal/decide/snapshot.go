@@ -143,7 +143,7 @@ func (f *following) nodes() {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InstallHost, Hosts: missing,
 			Message: "install each of " + listtext.ListText(missing) +
-				" once it is ready; which disks it writes over is known when they have registered",
+				" when it is ready; the disks that it overwrites are known after they have registered",
 		})
 	}
 }
@@ -204,7 +204,8 @@ func (f *following) machines() {
 		f.add(model.Step{
 			Scope: model.ScopeCluster, Kind: model.InsertMedia, Hosts: byBMC,
 			Message: "boot " + listtext.ListText(byBMC) + " through " + theirBMCs(len(byBMC)) +
-				": insert the discovery image, set one boot from it, switch on; one that is on by then is left alone unless --reboot-running",
+				": insert the discovery image, set it as the next boot device, switch on; oaictl does not reboot a machine that is already on, " +
+				"unless --reboot-running is given",
 		})
 	}
 	if len(awaited) > 0 {
@@ -238,7 +239,7 @@ func (f *following) machines() {
 			Hosts: bound})
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.UpdateHost,
-		Message: "configure " + listtext.ListText(missing) + " as the file says",
+		Message: "configure " + listtext.ListText(missing) + " as described in the file",
 		Hosts:   missing})
 }
 
@@ -276,12 +277,12 @@ func (f *following) install() {
 		return
 	}
 	missing := f.attendance.missingHosts()
-	text := "start the installation once every host is ready"
+	text := "start the installation when every host is ready"
 	switch {
 	case len(f.roster.Part) == 0, f.attendance.unnamedMissing() > 0:
-		text += "; which disks it writes over is known when they have registered"
+		text += "; the disks that it overwrites are known after they have registered"
 	case len(missing) > 0:
-		text += "; which disks of " + listtext.ListText(missing) + " it writes over is known when they have registered"
+		text += "; the disks of " + listtext.ListText(missing) + " that it overwrites are known after they have registered"
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Kind: model.StartInstall, Message: text})
 }
@@ -308,7 +309,7 @@ func (f *following) ejected() []string {
 func (f *following) results() {
 	if booted := f.ejected(); len(booted) > 0 {
 		f.add(model.Step{Scope: model.ScopeCluster, Kind: model.EjectMedia, Hosts: booted,
-			Message: "eject the discovery image of " + listtext.ListText(booted) + " once each boots from its disk, and put its boot order back"})
+			Message: "eject the discovery image of " + listtext.ListText(booted) + " when each boots from its disk, and restore its boot order"})
 	}
 	f.add(model.Step{Scope: model.ScopeCluster, Message: "wait for the installation to end"})
 	var names []string

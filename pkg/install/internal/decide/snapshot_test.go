@@ -18,7 +18,7 @@ func TestThenOfAnImport(t *testing.T) {
 	w := decidetest.NewWorld(&model.Desired{Spec: installedElsewhere(), Options: model.Options{AddNodes: true}})
 	plan, lines := follow(w)
 	if text := strings.Join(lines, "\n"); strings.Contains(text, "start the installation") || strings.Contains(text, "save the kube") ||
-		!strings.Contains(text, "install each of worker-0, worker-1 once it is ready") ||
+		!strings.Contains(text, "install each of worker-0, worker-1 when it is ready") ||
 		!strings.Contains(text, "register the InfraEnv lab") {
 		t.Errorf("follows:\n%s", text)
 	}
@@ -89,8 +89,8 @@ func TestThenOfNothing(t *testing.T) {
 	_, got := follow(w)
 	want := []string{
 		"IgnoreValidations set the ignored validations", "RegisterInfraEnv register the InfraEnv lab",
-		"wait for cp-0, cp-1, cp-2 to boot the discovery image and register", "UpdateHost configure cp-0, cp-1, cp-2 as the file says",
-		"StartInstall start the installation once every host is ready; which disks it writes over is known when they have registered",
+		"wait for cp-0, cp-1, cp-2 to boot the discovery image and register", "UpdateHost configure cp-0, cp-1, cp-2 as described in the file",
+		"StartInstall start the installation when every host is ready; the disks that it overwrites are known after they have registered",
 		"wait for the installation to end", "SaveKubeconfig save the kubeconfig and the kubeadmin password",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -128,7 +128,7 @@ func (s *spokeNodes) join() {
 	settled, worse := nodeplan.Settle(s.question.About(hosts...))
 	s.take(settled)
 	if len(worse) > 0 {
-		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but operators of the cluster are worse than before: "+
+		s.end(model.VerdictDegraded, addedAndReady(answer.Ready)+", but these operators of the cluster are less healthy than before: "+
 			listtext.ListText(worse),
 			"kubectl get clusteroperators")
 	}
@@ -168,7 +168,7 @@ func (s *spokeNodes) mark() {
 		answer.Actions = slices.Delete(answer.Actions, i, i+1)
 		answer.Warnings = append(answer.Warnings, model.Warning{
 			Key: a.Key, Scope: a.Scope, Reason: "NodeNotMarked", Next: model.Advice(refused.Next),
-			Message: fmt.Sprintf("the node %s is not given what %s says of it: %s", a.Name, s.question.Desired.Source(), refused.Error),
+			Message: fmt.Sprintf("the node %s does not get the settings of %s: %s", a.Name, s.question.Desired.Source(), refused.Error),
 		})
 	}
 	s.take(answer)

@@ -26,7 +26,7 @@ type start struct {
 	preparation *preparation
 }
 
-// call makes the install call once everything is as the file says, and not
+// call makes the install call once everything is as described in the file, and not
 // before.
 func (s *start) call() {
 	if s.cluster.State != model.ClusterReady || !s.idle() || !s.unhindered() {
@@ -65,7 +65,7 @@ func (s *start) call() {
 	case present == 1:
 		reason = "the host is ready"
 	case len(missing) > 0:
-		reason = fmt.Sprintf("%d hosts are ready; not required and missing: %s", present, strings.Join(missing, ", "))
+		reason = fmt.Sprintf("%d hosts are ready; missing, but not required: %s", present, strings.Join(missing, ", "))
 	}
 	s.act(model.Action{
 		Key: "cluster/install", Scope: model.ScopeCluster, Kind: model.StartInstall, Target: s.cluster.ID, Name: s.name, Reason: reason,
@@ -79,8 +79,8 @@ func (s *start) onHold() bool {
 	if s.spec.Spec.Hold {
 		s.wait(model.Wait{
 			Key: model.KeyHold, Scope: model.ScopeCluster, Who: model.WhoUser,
-			For:  "spec.hold of the file to be taken back; everything else is ready",
-			Next: "{create cluster -f FILE}, with spec.hold false or left out",
+			For:  "the removal of spec.hold from the file; everything else is ready",
+			Next: "{create cluster -f FILE}, with spec.hold removed or false",
 		})
 	}
 	held, is := s.cluster.Held()
@@ -105,14 +105,14 @@ func (s *start) released(counts model.Settings) bool {
 	if stalled && !s.now.Before(s.cluster.Stalled.Add(noticeWithin)) {
 		s.act(model.Action{
 			Key: "cluster/nudge", Scope: model.ScopeCluster, Kind: model.NudgeCluster, Target: s.cluster.ID, Name: s.name,
-			Reason: "every host is in sync, but since " + s.cluster.Stalled.UTC().Format(time.TimeOnly) + " the service has not noticed",
+			Reason: "every host is in sync, but the service has not detected this since " + s.cluster.Stalled.UTC().Format(time.TimeOnly),
 		})
 		return true
 	}
 	wait := model.Wait{Key: "cluster/start", Scope: model.ScopeCluster, For: "the service to start the installation",
 		Since: s.cluster.StatusSince, Who: model.WhoService}
 	if stalled {
-		wait.For, wait.Since = "the service to notice that every host is in sync", s.cluster.Stalled
+		wait.For, wait.Since = "the service to detect that every host is in sync", s.cluster.Stalled
 	}
 	s.wait(wait)
 	return true
@@ -135,7 +135,7 @@ func (s *start) passingOn() bool {
 	}
 	s.wait(model.Wait{
 		Key: "cluster/passing-on", Scope: model.ScopeCluster, Who: model.WhoService, Since: differed,
-		For: "the service to take the settings of the hosts",
+		For: "the service to accept the settings of the hosts",
 	})
 	return true
 }

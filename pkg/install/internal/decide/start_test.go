@@ -177,7 +177,7 @@ func TestHostsThatDidNotPrepare(t *testing.T) {
 		t.Errorf("actions %v, blockers %+v", decidetest.Keys(plan.Actions), plan.Blockers)
 	}
 	if next := plan.Blockers[0].Remedy.String(); !strings.Contains(next, "tries again 10 minutes after the failure") ||
-		!strings.Contains(next, "create cluster -f FILE tries at once") {
+		!strings.Contains(next, "to try at once, stop it and run") {
 		t.Errorf("when it is tried again: %s", next)
 	}
 	explained := decide.Explain(w.Desired, &w.Observed, "")

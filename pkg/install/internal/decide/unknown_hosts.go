@@ -34,7 +34,7 @@ func (u *unknownHosts) check() {
 		}
 		u.wait(model.Wait{
 			Key: "host/" + host.ID + "/inventory", Scope: model.ScopeHost.Of(host.ID), Since: host.Registered, Who: model.WhoMachine,
-			For: "the inventory of a new host, to see which one it is",
+			For: "the inventory of a new host, to identify it",
 		})
 	}
 	for _, host := range u.roster.unknown {
@@ -44,7 +44,7 @@ func (u *unknownHosts) check() {
 		u.block(model.Blocker{
 			Key: "host/" + host.ID + "/unknown", Scope: model.ScopeHost.Of(host.ID), Reason: "UnknownHost", Cure: model.CurePerson,
 			Since: host.Registered, Field: "spec.hosts",
-			Message: fmt.Sprintf("%s registered, but the file does not name it; installing would wipe it", host.Label()),
+			Message: fmt.Sprintf("%s registered, but the file does not name it; the installation would wipe it", host.Label()),
 			Remedy:  model.Advicef("power it off and `{delete host %s --yes}`, or add it to spec.hosts", host.ID),
 			Hosts:   []string{cmp.Or(host.Hostname, host.ID)},
 		})
@@ -102,9 +102,10 @@ func (u *unknownHosts) surplus(unnamed []*model.Host) bool {
 	}
 	u.block(model.Blocker{
 		Key: "hosts/surplus", Scope: model.ScopeCluster, Reason: "SurplusHosts", Cure: model.CurePerson, Field: "spec.topology",
-		Message: fmt.Sprintf("%d machines came that the file does not name, and it counts %d of them; installing would wipe them all: %s",
+		Message: fmt.Sprintf("%d machines registered that the file does not name, but it has room for only %d of them; the installation "+
+			"would wipe them all: %s",
 			len(candidates), room, strings.Join(labels, "; ")),
-		Remedy: "power off those that are not meant and `{delete host ID --yes}` each, or name those that are in spec.hosts",
+		Remedy: "power off the machines that do not belong to the cluster and `{delete host ID --yes}` each, or add the others to spec.hosts",
 		Hosts:  names,
 	})
 	return true
@@ -125,9 +126,11 @@ func (u *unknownHosts) tooEarly(h *model.Host) bool {
 	}
 	u.block(model.Blocker{
 		Key: "host/" + h.ID + "/early", Scope: model.ScopeHost.Of(h.ID), Reason: "TooEarly", Cure: model.CurePerson, Since: h.Registered,
-		Message: fmt.Sprintf("%s came too early: a single node has room for no worker until it is installed", cmp.Or(name, h.Label())),
-		Remedy:  model.Advicef("switch it off and `{delete host %s --yes}`; once the cluster is installed, `{add-node -f FILE}` adds it", h.ID),
-		Hosts:   []string{cmp.Or(name, h.Hostname, h.ID)},
+		Message: fmt.Sprintf("%s registered too early: a single node cluster accepts workers only after its installation",
+			cmp.Or(name, h.Label())),
+		Remedy: model.Advicef("switch it off and `{delete host %s --yes}`; after the installation of the cluster, `{add-node "+
+			"-f FILE}` adds it", h.ID),
+		Hosts: []string{cmp.Or(name, h.Hostname, h.ID)},
 	})
 	return true
 }

@@ -45,10 +45,10 @@ func Again(q Question) (again []Host, answer Answer) {
 		if node.Ready {
 			a.warn(model.Warning{
 				Key: key, Scope: scopeOf(h), Reason: ReasonRegisteredAgain,
-				Message: fmt.Sprintf("%s is the node %s of the cluster, which is Ready, and has registered with the service again, as the host %s: "+
-					"it is left alone",
+				Message: fmt.Sprintf("%s is the node %s of the cluster, which is Ready. Its machine has registered with the service again, as "+
+					"the host %s: oaictl does nothing with this host",
 					h.Name, node.Name, h.Have.ID),
-				Next: "if it runs from its disk, have the service forget the new record: " + remove,
+				Next: "if it runs from its disk, delete the new record in the service: " + remove,
 			})
 			continue
 		}
@@ -57,7 +57,7 @@ func Again(q Question) (again []Host, answer Answer) {
 			Message: fmt.Sprintf("%s is the node %s of the cluster, which is not Ready: its machine has registered with the service "+
 				"again, as the host %s",
 				h.Name, node.Name, h.Have.ID),
-			Remedy: "boot it from its disk, and have the service forget the new record: " + remove,
+			Remedy: "boot it from its disk, and delete the new record in the service: " + remove,
 		})
 	}
 	return again, a.answer
@@ -94,7 +94,7 @@ func (a *obstacles) nameIsFree(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/name", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: model.CureNow,
 		Field: "spec.hosts[" + h.Name + "].hostname", Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the cluster has a node %s already, which is %s", node.Name, state),
+		Message: fmt.Sprintf("the cluster already has a node %s, which is %s", node.Name, state),
 		Remedy:  "give the host another hostname, or, if this machine takes its place: " + command,
 	})
 }
@@ -116,7 +116,8 @@ func (a *obstacles) poolExists(h Host) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/pool", Scope: scopeOf(h), Reason: "NoMachineConfigPool", Cure: model.CureNow,
 		Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s", name, h.Name, listtext.ListText(have)),
-		Remedy:  model.Advicef("create the pool, or name one of %s", strings.Join(have, ", ")),
+		Message: fmt.Sprintf("the cluster has no machine config pool %s, which %s would join; it has %s",
+			name, h.Name, listtext.ListText(have)),
+		Remedy: model.Advicef("create the pool, or name one of %s", strings.Join(have, ", ")),
 	})
 }

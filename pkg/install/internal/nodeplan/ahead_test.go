@@ -34,23 +34,23 @@ func TestMachineOfTheCluster(t *testing.T) {
 	}{
 		"recorded by the service": {
 			spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:00:00"}}, func(*decidetest.World) {},
-			"what the file says of w-5 fits cp-0 (MAC 52:54:00:00:00:00, serial SNcp-0), a machine that was installed for this cluster already",
+			"the file describes w-5 with values that match cp-0 (MAC 52:54:00:00:00:00, serial SNcp-0), a machine that is already installed in this cluster",
 		},
 		"added by another file": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:04:04"}}, func(w *decidetest.World) {
 			earlier := decidetest.Machine("w-4", "52:54:00:00:04:04", 44)
 			earlier.Day2, earlier.State, earlier.Hostname, earlier.Settings[model.SettingHostname] = true, model.HostAdded, "w-4",
 				model.ValueOf("w-4")
 			w.Observed.Hosts = append(w.Observed.Hosts, earlier)
-		}, "fits w-4 (MAC 52:54:00:00:04:04"},
+		}, "match w-4 (MAC 52:54:00:00:04:04"},
 		"a node's machine": {spec.Host{Name: "w-5", Match: spec.Match{MAC: "52:54:00:00:07:07"}}, func(w *decidetest.World) {
 			w.Spoke.Seen.Nodes = []model.Node{{Name: "w-7", Created: decidetest.Start(), Ready: true}}
 			w.Spoke.Seen.Machines = []model.Machine{{Name: "m-7", Node: "w-7"}}
 			w.Spoke.Seen.BareMetalHosts = []model.BareMetalHost{{Name: "rack-7", MAC: "52:54:00:00:07:07", Consumer: "m-7"}}
-		}, "which is that of the node w-7 (BareMetalHost rack-7) of the cluster"},
+		}, "the same as the node w-7 (BareMetalHost rack-7) of the cluster"},
 		"a node's address": {spec.Host{Name: "w-5", Net: &spec.HostNet{IP: "192.168.127.77/24"}}, func(w *decidetest.World) {
 			w.Spoke.Seen.Nodes = []model.Node{{Name: "w-7", Created: decidetest.Start(), Ready: true,
 				Addresses: []netip.Addr{netip.MustParseAddr("192.168.127.77")}}}
-		}, "w-5 is given the address 192.168.127.77, which is that of the node w-7"},
+		}, "w-5 has the address 192.168.127.77 in its settings, but this address belongs to the node w-7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := decidetest.Grown(t, false, test.host)

@@ -28,10 +28,11 @@ func Approvers(q Question) Answer {
 	switch {
 	case len(others) > 0:
 		w.Message = "regardless of --approve, certificate requests of nodes are also approved by " + strings.Join(others, "; by ")
-		w.Next = "what they approve is written down, as theirs, in csr-audit.jsonl"
+		w.Next = "the file csr-audit.jsonl records what they approve"
 	case mode == model.ApproveOff:
-		w.Reason, w.Message = "NobodyApproves", "no approver of certificate requests of nodes is known, and --approve off leaves it to others"
-		w.Next = model.Advicef("approve them as they come: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
+		w.Reason, w.Message = "NobodyApproves", "oaictl does not approve the certificate requests of nodes (--approve off), and it "+
+			"knows of no other approver"
+		w.Next = model.Advicef("approve each request when it comes: {approve NODE --cluster %s}", q.Desired.Spec.Metadata.Name)
 	default:
 		return a.answer
 	}
@@ -44,15 +45,15 @@ func (a *answerBuilder) approvers() []string {
 	var others []string
 	s := a.spoke
 	if s.MachineAPI && len(s.Machines) > 0 {
-		others = append(others, "the cluster's machine-approver (of nodes that have a Machine)")
+		others = append(others, "the cluster's machine-approver (for nodes that have a Machine)")
 	}
 	metal := s.MachineAPI && a.Desired.Spec.Spec.Boot.Method == spec.BootMetal3 // then it leaves them to the cluster
 	if by := a.Observed.Cluster.Approver; by != "" && !metal {
-		others = append(others, by+" (of the hosts that it adds)")
+		others = append(others, by+" (for the hosts that it adds)")
 	}
 	for i := range s.Requests {
 		if r := &s.Requests[i]; r.Approved && strings.Contains(r.Message, dayOneSays) && a.Now.Sub(r.ConditionAt) < dayOneLasts {
-			others = append(others, "the controller of the installation, which still runs (of everybody)")
+			others = append(others, "the controller of the installation, which still runs (for all nodes)")
 			break
 		}
 	}

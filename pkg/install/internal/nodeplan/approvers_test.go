@@ -31,19 +31,19 @@ func TestApprovers(t *testing.T) {
 		"not said":        {"", machines, ""},
 		"ask, and nobody": {model.ApproveAsk, func(*Question) {}, ""},
 		"off, and nobody": {model.ApproveOff, func(*Question) {},
-			"warn NobodyApproves: no approver of certificate requests of nodes is known, and --approve off leaves it to others"},
-		"machine-approver":        {model.ApproveAsk, machines, also + "the cluster's machine-approver (of nodes that have a Machine)"},
+			"warn NobodyApproves: oaictl does not approve the certificate requests of nodes (--approve off), and it knows of no other approver"},
+		"machine-approver":        {model.ApproveAsk, machines, also + "the cluster's machine-approver (for nodes that have a Machine)"},
 		"the API, and no Machine": {model.ApproveAsk, func(q *Question) { q.Observed.Spoke.MachineAPI = true }, ""},
 		"a hub": {model.ApproveOff, func(q *Question) {
 			q.Observed.Cluster.Approver = "the hub's Agent controller"
-		}, also + "the hub's Agent controller (of the hosts that it adds)"},
+		}, also + "the hub's Agent controller (for the hosts that it adds)"},
 		"a hub that leaves it to it": {model.ApproveAsk, func(q *Question) {
 			machines(q)
 			q.Observed.Cluster.Approver = "x"
 			q.Desired.Spec.Spec.Boot.Method = spec.BootMetal3
-		}, also + "the cluster's machine-approver (of nodes that have a Machine)"},
+		}, also + "the cluster's machine-approver (for nodes that have a Machine)"},
 		"the first day": {model.ApproveAsk, dayOne(time.Minute), also +
-			"the controller of the installation, which still runs (of everybody)"},
+			"the controller of the installation, which still runs (for all nodes)"},
 		"the first day is over": {model.ApproveAsk, dayOne(time.Hour), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func otherName(h *Host, v *model.RequestVerdict, source string) {
 		return
 	}
 	v.Decision, v.Reason = model.RequestAsk, ReasonOtherHostname
-	v.Message = fmt.Sprintf("it is for the name %s, which the service records for %s, and %s says that the hostname is %s",
+	v.Message = fmt.Sprintf("it is for the name %s. The service has this name for %s, but in %s the hostname is %s",
 		v.Node, h.Name, source, h.Want.Hostname)
 }
 
@@ -69,7 +69,7 @@ const ReasonLongAgo = "RebootedLongAgo"
 func lateFirst(q Question, h *Host, v *model.RequestVerdict) {
 	if since := rebooted(q, h.Have); v.Kind == model.RequestClient && q.Now.Sub(since) > recently {
 		v.Decision, v.Reason = model.RequestAsk, ReasonLongAgo
-		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: it may have been a node before", h.Name,
+		v.Message = fmt.Sprintf("the first request of %s comes long after its reboot at %s: the machine may have been a node before", h.Name,
 			since.UTC().Format(time.RFC3339))
 	}
 }
@@ -264,7 +264,7 @@ func (a *joins) verdict(h Host, v model.RequestVerdict) {
 	case decision == model.RequestWait:
 		a.wait(model.Wait{
 			Key: key, Scope: scopeOf(h), Who: model.WhoMachine, Since: since,
-			For: fmt.Sprintf("what the request %s of %s for a %s certificate lacks: %s", v.Name, h.Name, v.Kind, v.Message),
+			For: fmt.Sprintf("the request %s of %s for a %s certificate to be complete: %s", v.Name, h.Name, v.Kind, v.Message),
 		})
 	case decision == model.RequestRefuse:
 		a.refuse(h, v, key, since)
@@ -326,7 +326,7 @@ func (a *joins) ask(h Host, v model.RequestVerdict, key string, since time.Time)
 	a.answer.Questions = append(a.answer.Questions, v)
 	a.block(model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: ReasonAsk, Cure: a.forPerson(), Since: since, Hosts: []string{h.Name},
-		Message: fmt.Sprintf("a person must decide whether the request %s of %s for a %s certificate is approved: %s", v.Name, h.Name, v.Kind,
+		Message: fmt.Sprintf("a person must decide whether to approve the request %s of %s for a %s certificate: %s", v.Name, h.Name, v.Kind,
 			v.Message),
 		Remedy: remedy,
 	})
@@ -361,9 +361,9 @@ func (a *joins) strangers(missing []string) {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/strangers", Scope: model.ScopeCluster, Reason: "UnknownRequester",
-		Message: fmt.Sprintf("certificates are asked for by %s, a name that %s does not have, and not by %s: a hostname that changed with the "+
-			"reboot shows so", listtext.ListText(strange), a.Desired.Source(), listtext.ListText(missing)),
-		Next: "look at the machine's console which name it has",
+		Message: fmt.Sprintf("there are certificate requests from %s, a name that is not in %s, but none from %s: perhaps a hostname "+
+			"changed with the reboot", listtext.ListText(strange), a.Desired.Source(), listtext.ListText(missing)),
+		Next: "look at the machine's console to see its hostname",
 	})
 }
 
@@ -375,8 +375,8 @@ func (a *joins) flood() {
 	}
 	a.warn(model.Warning{
 		Key: "spoke/flood", Scope: model.ScopeCluster, Reason: "TooManyRequests",
-		Message: fmt.Sprintf("%d requests for certificates of the last hour are pending: with more than %d of them the cluster's own approver "+
-			"looks at none, of any node", pending, limit),
+		Message: fmt.Sprintf("%d certificate requests of the last hour are pending. With more than %d, the cluster's own approver stops "+
+			"and approves no request of any node", pending, limit),
 		Next: "kubectl get csr, and find out who sends them",
 	})
 }

@@ -155,7 +155,7 @@ func TestJoinedByTheRecord(t *testing.T) {
 		if len(answer.Actions) > 0 || len(answer.Blockers) != 1 || answer.Blockers[0].Reason != "RequestRefused" {
 			t.Fatalf("%s: got %s", stage, said(answer))
 		}
-		if m := answer.Blockers[0].Message; !strings.Contains(m, "by the service's record") || strings.Contains(m, "was approved") {
+		if m := answer.Blockers[0].Message; !strings.Contains(m, "the service reports that the host") || strings.Contains(m, "was approved") {
 			t.Errorf("%s: it says %q", stage, m)
 		}
 	}

@@ -46,7 +46,7 @@ func (t eviction) evict() {
 		t.block(model.Blocker{
 			Key: t.key("drain"), Scope: t.scope(), Reason: "NotDrained", Cure: model.CureTime, Hosts: []string{t.Name},
 			Message: fmt.Sprintf("%s was not drained in %s: %s", t.nodeName, t.Desired.Options.Remove.Drain.Timeout, t.drainText()),
-			Remedy:  "see to these pods and run the same command again, which continues from here",
+			Remedy:  "find out why these pods do not end, and run the same command again, which continues from here",
 		})
 		return
 	}
@@ -58,7 +58,7 @@ func (t eviction) evict() {
 	}
 	w := model.Wait{Key: t.key("drain"), Scope: t.scope(), Who: model.WhoService, For: t.nodeName + " to be drained: " + t.drainText()}
 	if !t.node.Ready {
-		w.Next = "its kubelet is silent, and ends no pods; to go on without them, run the same command again with " +
+		w.Next = "its kubelet does not answer, so its pods do not end; to continue without them, run the same command again with " +
 			"--skip-wait-for-delete-timeout 60"
 	}
 	t.wait(w)
@@ -98,9 +98,9 @@ func (t eviction) drainText() string {
 // heldBy is what keeps a pod from being evicted.
 func heldBy(p *model.Pod) string {
 	if p.Budget != "" {
-		return "is held by the budget " + p.Budget
+		return "is protected by the PodDisruptionBudget " + p.Budget
 	}
-	return "cannot go: " + p.Refusal
+	return "cannot be evicted: " + p.Refusal
 }
 
 // held reports pods that could not be evicted, each once.
@@ -116,7 +116,7 @@ func (t eviction) held() {
 		}
 		t.warn(model.Warning{
 			Key: t.key("held/" + p.ID()), Scope: t.scope(), Reason: "PodHeld", Next: next,
-			Message: fmt.Sprintf("the pod %s does not leave %s: it %s; it is tried again", p.ID(), t.nodeName, heldBy(p)),
+			Message: fmt.Sprintf("the pod %s cannot be evicted from %s: it %s; oaictl tries again", p.ID(), t.nodeName, heldBy(p)),
 		})
 	}
 }
@@ -138,7 +138,7 @@ func (t refusals) drainRefused() *model.Blocker {
 	b := &model.Blocker{
 		Key: t.key("drain-refused"), Scope: t.scope(), Reason: "DrainRefused", Cure: model.CureNow, Hosts: []string{t.Name},
 		Message: fmt.Sprintf("%s is not drained: %s", t.nodeName, strings.Join(texts, "; ")),
-		Remedy:  "see to these pods and run the same command again",
+		Remedy:  "move or delete these pods, and run the same command again",
 	}
 	if len(flags) > 0 {
 		b.Remedy = model.Advice("run the same command again with " + strings.Join(flags, " "))

@@ -48,14 +48,14 @@ func (a *obstacles) hasTPM(h Host, p *model.Pool) {
 	}
 	what := "has a TPM of version " + has
 	if has == "none" {
-		what = "has none that is switched on"
+		what = "has no TPM that is enabled"
 	}
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/tpm", Scope: scopeOf(h), Reason: "NoTPM", Cure: model.CurePerson, Since: h.Have.Registered,
 		Hosts:   []string{h.Name},
-		Message: fmt.Sprintf("the disks of the pool %s are encrypted by a TPM %s, and %s %s", p.Name, tpmVersion, h.Name, what),
-		Remedy: "switch the TPM on in the machine's firmware and boot the discovery image again, or have the host join a pool whose disks are " +
-			"not encrypted by it",
+		Message: fmt.Sprintf("the disks of the pool %s are encrypted with a TPM %s, but %s %s", p.Name, tpmVersion, h.Name, what),
+		Remedy: "enable the TPM in the machine's firmware and boot the discovery image again, or choose a pool for the host that does " +
+			"not encrypt disks with a TPM",
 	})
 }
 
@@ -64,10 +64,10 @@ func (a *obstacles) needed(p *model.Pool, hosts []string) {
 	e := p.Encryption
 	var means []string
 	if e.TPM {
-		means = append(means, "a TPM "+tpmVersion+", switched on in the firmware")
+		means = append(means, "a TPM "+tpmVersion+", enabled in the firmware")
 	}
 	if len(e.Tang) > 0 {
-		means = append(means, "a way to the Tang servers "+listtext.ListText(e.Tang))
+		means = append(means, "network access to the Tang servers "+listtext.ListText(e.Tang))
 	}
 	w := model.Warning{
 		Key: "spoke/pool/" + p.Name + "/encryption", Scope: model.ScopeCluster, Reason: "PoolEncryptsDisks",
@@ -75,9 +75,10 @@ func (a *obstacles) needed(p *model.Pool, hosts []string) {
 			listtext.ListText(means)),
 	}
 	if len(e.Pins) > 0 {
-		w.Message = fmt.Sprintf("the pool %s encrypts disks by the Clevis pin %s (%s), which the service does not know: it refuses %s", p.Name,
+		w.Message = fmt.Sprintf("the pool %s encrypts disks with the Clevis pin %s (%s). The service does not know this pin, and "+
+			"its check refuses %s", p.Name,
 			listtext.ListText(e.Pins), p.Served, listtext.ListText(hosts))
-		w.Next = model.Advicef("have its check %s ignored, spec.ignoreValidations.hosts", checkEncryption)
+		w.Next = model.Advicef("tell the service to ignore its check %s: spec.ignoreValidations.hosts", checkEncryption)
 	}
 	a.warn(w)
 }

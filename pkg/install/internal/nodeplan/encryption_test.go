@@ -19,8 +19,8 @@ func TestEncryption(t *testing.T) {
 	}{
 		"none":            {nil, has("none"), ""},
 		"TPM 2.0":         {tpm, has("2.0"), ""},
-		"TPM 1.2":         {tpm, has("1.2"), "blocked (person): NoTPM: the disks of the pool worker are encrypted by a TPM 2.0, and w-1 has a TPM of version 1.2"},
-		"no TPM":          {tpm, has("none"), "blocked (person): NoTPM: the disks of the pool worker are encrypted by a TPM 2.0, and w-1 has none that is switched on"},
+		"TPM 1.2":         {tpm, has("1.2"), "blocked (person): NoTPM: the disks of the pool worker are encrypted with a TPM 2.0, but w-1 has a TPM of version 1.2"},
+		"no TPM":          {tpm, has("none"), "blocked (person): NoTPM: the disks of the pool worker are encrypted with a TPM 2.0, but w-1 has no TPM that is enabled"},
 		"a hub's silence": {tpm, has(""), ""},
 		"told by the service": {tpm, func(q *Question) {
 			has("none")(q)
@@ -29,17 +29,17 @@ func TestEncryption(t *testing.T) {
 		"checked, and passes": {tpm, func(q *Question) {
 			has("none")(q) // it looks at the first volume only
 			q.Observed.Hosts[0].Validations = []model.Validation{{ID: checkEncryption, Status: "success"}}
-		}, "blocked (person): NoTPM: the disks of the pool worker are encrypted by a TPM 2.0, and w-1 has none that is switched on"},
+		}, "blocked (person): NoTPM: the disks of the pool worker are encrypted with a TPM 2.0, but w-1 has no TPM that is enabled"},
 		"installing": {tpm, func(q *Question) { has("none")(q); q.Observed.Hosts[0].State = model.HostInstalling }, ""},
 		"to boot": {tpm, func(q *Question) { q.Hosts[0].Have = nil },
-			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs a TPM 2.0, switched on in the firmware"},
+			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs a TPM 2.0, enabled in the firmware"},
 		"to boot, by Tang": {tang, func(q *Question) { q.Hosts[0].Have = nil },
-			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs a way to the Tang servers http://tang-1, http://tang-2"},
+			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs network access to the Tang servers http://tang-1, http://tang-2"},
 		"Tang, which the service checks": {tang, has("none"), ""},
 		"both, of which it checks one": {&model.DiskEncryption{TPM: true, Tang: []string{"http://tang-1"}}, has("2.0"),
-			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs a TPM 2.0, switched on in the firmware, a way to the Tang servers http://tang-1"},
+			"warn PoolEncryptsDisks: the pool worker encrypts disks (rendered-served): to join, w-1 needs a TPM 2.0, enabled in the firmware, network access to the Tang servers http://tang-1"},
 		"another pin": {&model.DiskEncryption{Pins: []string{"pkcs11"}}, func(q *Question) { q.Hosts[0].Have = nil },
-			"warn PoolEncryptsDisks: the pool worker encrypts disks by the Clevis pin pkcs11 (rendered-served), which the service does not know: it refuses w-1"},
+			"warn PoolEncryptsDisks: the pool worker encrypts disks with the Clevis pin pkcs11 (rendered-served). The service does not know this pin, and its check refuses w-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := said(Ahead(asked(func(q *Question) {

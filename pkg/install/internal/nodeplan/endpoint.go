@@ -70,9 +70,9 @@ func (a *obstacles) unserved(at *url.URL) string {
 	case !own && host != outer && !slices.ContainsFunc(a.spoke.VIPs, func(vip netip.Addr) bool { return sameAddress(vip.String(), host) }):
 		a.warn(model.Warning{
 			Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "OtherIgnitionEndpoint",
-			Message: fmt.Sprintf("hosts fetch their config from %s, and the cluster's own machine config server is %s", host,
+			Message: fmt.Sprintf("hosts fetch their config from %s, but the cluster's own machine config server is %s", host,
 				listtext.ListText(a.spoke.ConfigServer.Hosts)),
-			Next: "see to it that what is served there is this cluster's",
+			Next: "make sure that this address serves the config of this cluster",
 		})
 		return ""
 	case at.Scheme == "https" && at.Port() == plainPort, at.Scheme == "http" && at.Port() == securePort:
@@ -80,9 +80,9 @@ func (a *obstacles) unserved(at *url.URL) string {
 	case at.Port() != securePort && at.Port() != plainPort: // some balancer's
 		return ""
 	case strings.Trim(at.Path, "/") != "config":
-		return "a pool's config is at /config/POOL of the machine config server, and the service adds the pool alone"
+		return "the machine config server has a pool's config at /config/POOL, and the service adds only the name of the pool to the URL"
 	case at.Scheme == "https" && !own:
-		return fmt.Sprintf("the certificate of the machine config server is for %s, and not for %s",
+		return fmt.Sprintf("the certificate of the machine config server is for %s, not for %s",
 			listtext.ListText(a.spoke.ConfigServer.Hosts),
 			host)
 	}
@@ -160,7 +160,7 @@ func (a *obstacles) blockEndpoint(hosts []Host, at, why string, right model.Advi
 	b := model.Blocker{
 		Key: "cluster/ignition-endpoint", Scope: model.ScopeCluster, Reason: "IgnitionEndpoint", Cure: model.CureNow,
 		Field:   "spec.ignitionEndpoint",
-		Message: fmt.Sprintf("hosts cannot fetch their config from %s, which the service sends them to: %s", at, why),
+		Message: fmt.Sprintf("hosts cannot fetch their config from %s, the address that the service gives them: %s", at, why),
 		Remedy: "correct it at the service (ignition_endpoint of the cluster over REST, spec.ignitionEndpoint of the " +
 			"AgentClusterInstall on a hub); " + right,
 	}
@@ -179,8 +179,8 @@ func (a *obstacles) ownCA() {
 	}
 	a.warn(model.Warning{
 		Key: "cluster/config-server-ca", Scope: model.ScopeCluster, Reason: "ConfigServerCAExpired",
-		Message: fmt.Sprintf("the CA of the cluster's machine config server (%s) is in force until %s: no host that fetches its "+
-			"config by https joins", a.spoke.ConfigServer.CAFrom, cas[0].Until.UTC().Format(time.RFC3339)),
+		Message: fmt.Sprintf("the CA of the cluster's machine config server (%s) is valid until %s: hosts that fetch their config by "+
+			"https cannot join", a.spoke.ConfigServer.CAFrom, cas[0].Until.UTC().Format(time.RFC3339)),
 		Next: "kubectl get clusteroperator machine-config",
 	})
 }

@@ -52,23 +52,23 @@ func TestEndpoint(t *testing.T) {
 		"no CA, as a hub has it": {inner, "", nil, ""},
 		"without TLS":            {"http://api.lab.example.com:22624/config", "", nil, ""},
 		"another CA": {inner, other, nil, cannot + inner +
-			", which the service sends them to: its CA is not the one that signs the cluster's machine config server ("},
+			", the address that the service gives them: its CA is not the one that signs the cluster's machine config server ("},
 		"expired": {inner, old, nil, cannot + inner +
-			", which the service sends them to: its CA (CN=old) has expired at 2026-11-23T11:00:00Z"},
+			", the address that the service gives them: its CA (CN=old) has expired at 2026-11-23T11:00:00Z"},
 		"not yet": {inner, early, nil, cannot + inner +
-			", which the service sends them to: its CA (CN=early) is valid from 2026-11-23T12:01:00Z only"},
+			", the address that the service gives them: its CA (CN=early) is valid from 2026-11-23T12:01:00Z only"},
 		"no certificate": {inner, "nonsense", nil, cannot + inner +
-			", which the service sends them to: its CA cannot be used: there is no certificate (PEM) in it"},
+			", the address that the service gives them: its CA cannot be used: there is no certificate (PEM) in it"},
 		"outer name, with TLS": {"https://api.lab.example.com:22623/config", own, nil,
-			cannot + "https://api.lab.example.com:22623/config, which the service sends them to: the certificate of the machine config server is for api-int.lab.example.com, 192.0.2.100, and not for api.lab.example.com"},
+			cannot + "https://api.lab.example.com:22623/config, the address that the service gives them: the certificate of the machine config server is for api-int.lab.example.com, 192.0.2.100, not for api.lab.example.com"},
 		"wrong port": {"https://api-int.lab.example.com:22624/config", own, nil, cannot +
-			"https://api-int.lab.example.com:22624/config, which the service sends them to: the port 22623 is for https, 22624 for http"},
+			"https://api-int.lab.example.com:22624/config, the address that the service gives them: the port 22623 is for https, 22624 for http"},
 		"without path": {"https://api-int.lab.example.com:22623", own, nil, cannot +
-			"https://api-int.lab.example.com:22623, which the service sends them to: a pool's config is at /config/POOL"},
+			"https://api-int.lab.example.com:22623, the address that the service gives them: the machine config server has a pool's config at /config/POOL"},
 		"elsewhere": {"https://ignition.example.com/lab", other, nil,
-			"warn OtherIgnitionEndpoint: hosts fetch their config from ignition.example.com, and the cluster's own machine config server is api-int.lab.example.com, 192.0.2.100"},
+			"warn OtherIgnitionEndpoint: hosts fetch their config from ignition.example.com, but the cluster's own machine config server is api-int.lab.example.com, 192.0.2.100"},
 		"elsewhere, old": {"https://ignition.example.com/lab", old, nil,
-			cannot + "https://ignition.example.com/lab, which the service sends them to: its CA (CN=old) has expired"},
+			cannot + "https://ignition.example.com/lab, the address that the service gives them: its CA (CN=old) has expired"},
 		"a balancer's port": {"https://api-int.lab.example.com/config", own, nil, ""},
 		"CA of the host":    {inner, other, func(q *Question) { q.Hosts[0].Want.Ignition = withCA(t) }, ""},
 		"CA not known":      {inner, other, func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = nil }, ""},
@@ -78,7 +78,7 @@ func TestEndpoint(t *testing.T) {
 		"installing":  {inner, old, func(q *Question) { q.Observed.Hosts[0].State = model.HostInstalling }, ""},
 		"no endpoint": {"", "", nil, ""},
 		"no endpoint, old CA": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired} },
-			"warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is in force until 2026-11-23T11:00:00Z"},
+			"warn ConfigServerCAExpired: the CA of the cluster's machine config server (kube-system/root-ca) is valid until 2026-11-23T11:00:00Z"},
 		"no endpoint, renewed": {"", "", func(q *Question) { q.Observed.Spoke.ConfigServer.CAs = []model.Certificate{expired, read} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

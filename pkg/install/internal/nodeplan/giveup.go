@@ -24,7 +24,7 @@ func (t *departingNode) machineText() string {
 	case t.machine.Deleting || t.lowered():
 		return "wait for the Machine " + t.machine.Name + " to be gone"
 	case t.set != nil:
-		return fmt.Sprintf("lower the MachineSet %s by one, to give up the Machine %s", t.set.Name, t.machine.Name)
+		return fmt.Sprintf("scale the MachineSet %s down by one, to delete the Machine %s", t.set.Name, t.machine.Name)
 	}
 	return "delete the Machine " + t.machine.Name
 }
@@ -48,9 +48,9 @@ func (r *removal) giveUpMachine(t *departingNode) {
 		steps{t}.awaitGivenUp()
 	case !steps{t}.settled(r):
 	case !m.ToBeDeleted || m.Removes != t.nodeName:
-		t.act(t.doing(model.MarkMachine, "mark-machine", m.Name, m.UID, "its MachineSet "+t.set.Name+" is to give up this one", false))
+		t.act(t.doing(model.MarkMachine, "mark-machine", m.Name, m.UID, "the MachineSet "+t.set.Name+" deletes a marked Machine first", false))
 	default:
-		a := t.doing(model.LowerMachineSet, "lower", t.set.Name, m.UID, "it gives up the Machine "+m.Name+", which is marked", true)
+		a := t.doing(model.LowerMachineSet, "lower", t.set.Name, m.UID, "it deletes the Machine "+m.Name+", which is marked", true)
 		a.Changes = []model.Change{{Field: "replicas", From: fmt.Sprint(t.set.Replicas), To: fmt.Sprint(t.set.Replicas - 1)}}
 		t.act(a)
 	}
@@ -68,8 +68,8 @@ func (r *removal) awaitMachine(t *departingNode) {
 	}
 	w := model.Wait{Key: t.key("machine-gone"), Scope: t.scope(), Who: model.WhoService}
 	if t.metal != nil && t.metal.BMC != "" && t.metal.PoweredOn {
-		what += "; its BareMetalHost is said to be on, and the Machine stays until that is off"
-		w.Next = model.Advicef("if the BMC is dead, too: kubectl -n openshift-machine-api edit machine %s, and take its finalizer off",
+		what += "; its BareMetalHost reports that it is powered on, and the Machine stays until it is powered off"
+		w.Next = model.Advicef("if the BMC does not work either: kubectl -n openshift-machine-api edit machine %s, and remove its finalizer",
 			listtext.Quoted(t.machine.Name))
 	}
 	w.For = fmt.Sprintf("the Machine %s to be gone%s", t.machine.Name, what)
@@ -81,15 +81,15 @@ func (t steps) awaitGivenUp() {
 	if have := t.machinesOfSet(); len(have) > t.set.Replicas {
 		t.wait(model.Wait{
 			Key: t.key("given-up"), Scope: t.scope(), Who: model.WhoService,
-			For: fmt.Sprintf("the MachineSet %s to give up the Machine %s", t.set.Name, t.machine.Name),
+			For: fmt.Sprintf("the MachineSet %s to delete the Machine %s", t.set.Name, t.machine.Name),
 		})
 		return
 	}
 	t.block(model.Blocker{
 		Key: t.key("raised"), Scope: t.scope(), Reason: "MachineSetRaised", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s was lowered to remove the Machine %s, and has its %d Machines: it has removed another one, or "+
-			"was raised since", t.set.Name, t.machine.Name, t.set.Replicas),
-		Remedy: "see what has become of its Machines before anything is lowered again: kubectl -n openshift-machine-api get machines",
+		Message: fmt.Sprintf("the MachineSet %s was scaled down to delete the Machine %s, but it already has %d Machines: it deleted "+
+			"another Machine, or was scaled up since", t.set.Name, t.machine.Name, t.set.Replicas),
+		Remedy: "look at its Machines before you change its replicas again: kubectl -n openshift-machine-api get machines",
 	})
 }
 
@@ -111,7 +111,7 @@ func (t steps) settled(r *removal) bool {
 	if len(have) != t.set.Replicas {
 		t.wait(model.Wait{
 			Key: t.key("settled"), Scope: t.scope(), Who: model.WhoService,
-			For: fmt.Sprintf("the MachineSet %s to have the %d Machines that it is to have; it has %d", t.set.Name, t.set.Replicas, len(have)),
+			For: fmt.Sprintf("the MachineSet %s to have %d Machines; it has %d", t.set.Name, t.set.Replicas, len(have)),
 		})
 		return false
 	}
@@ -122,11 +122,11 @@ func (t steps) settled(r *removal) bool {
 		case m.ToBeDeleted && m.Removes != "" && r.isLeaving(m): // its turn is now
 			t.wait(model.Wait{
 				Key: t.key("set-turn"), Scope: t.scope(), Who: model.WhoService,
-				For: fmt.Sprintf("the MachineSet %s to give up the Machine %s first", t.set.Name, m.Name),
+				For: fmt.Sprintf("the MachineSet %s to delete the Machine %s first", t.set.Name, m.Name),
 			})
 			return false
 		case m.ToBeDeleted:
-			rivals = append(rivals, m.Name+" is marked to go first, too")
+			rivals = append(rivals, m.Name+" is also marked to be deleted first")
 		case m.Error != "" || m.Phase == "Failed":
 			rivals = append(rivals, m.Name+" has failed")
 		}
@@ -136,10 +136,11 @@ func (t steps) settled(r *removal) bool {
 	}
 	t.block(model.Blocker{
 		Key: t.key("rivals"), Scope: t.scope(), Reason: "OtherMachineFirst", Cure: model.CurePerson, Hosts: []string{t.Name},
-		Message: fmt.Sprintf("the MachineSet %s, lowered by one, may give up another Machine than %s: %s", t.set.Name, t.machine.Name,
+		Message: fmt.Sprintf("if the MachineSet %s is scaled down by one, it may delete another Machine than %s: %s",
+			t.set.Name, t.machine.Name,
 			strings.Join(rivals, "; ")),
-		Remedy: "see to these Machines first: kubectl -n openshift-machine-api get machines; the mark is the annotation " +
-			"machine.openshift.io/delete-machine",
+		Remedy: "first delete these Machines, or remove their mark, the annotation machine.openshift.io/delete-machine: kubectl -n " +
+			"openshift-machine-api get machines",
 	})
 	return false
 }
@@ -160,7 +161,7 @@ func (r *removal) firstOfSet(t *departingNode) bool {
 			len(o.answer.Blockers) == 0 {
 			t.wait(model.Wait{
 				Key: t.key("set-turn"), Scope: t.scope(), Who: model.WhoService,
-				For: fmt.Sprintf("the MachineSet %s to give up the Machine %s first", t.set.Name, o.machine.Name),
+				For: fmt.Sprintf("the MachineSet %s to delete the Machine %s first", t.set.Name, o.machine.Name),
 			})
 			return false
 		}
@@ -177,13 +178,13 @@ func (t refusals) machineRefused() *model.Blocker {
 	case t.machine.Elsewhere:
 		b.Reason = "MachineElsewhere"
 		b.Message = fmt.Sprintf("the Machine %s is managed by Cluster API and not by the Machine API", t.machine.Name)
-		b.Remedy = "give it back first: spec.authoritativeAPI: MachineAPI"
+		b.Remedy = "give it back to the Machine API first: spec.authoritativeAPI: MachineAPI"
 		return b
 	case t.set != nil && t.set.FollowsHosts:
 		b.Reason = "MachineSetFollowsHosts"
-		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so that it cannot be lowered",
+		b.Message = fmt.Sprintf("the MachineSet %s has as many Machines as there are BareMetalHosts for it, so it cannot be scaled down",
 			t.set.Name)
-		b.Remedy = model.Advicef("take that off: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-",
+		b.Remedy = model.Advicef("remove the annotation: kubectl -n openshift-machine-api annotate machineset %s metal3.io/autoscale-to-hosts-",
 			listtext.Quoted(t.set.Name))
 		return b
 	}

@@ -57,7 +57,7 @@ func TestLoweringOnce(t *testing.T) {
 		"as it is": {func(*decidetest.Shrinking, *model.MachineSet) {}, "node/worker-1/lower", ""},
 		"lowered already": {func(_ *decidetest.Shrinking, s *model.MachineSet) {
 			s.Replicas, s.Lowered = 2, []string{"machine-worker-1"}
-		}, "", "to give up the Machine m-worker-1"},
+		}, "", "to delete the Machine m-worker-1"},
 		"and raised again": {func(_ *decidetest.Shrinking, s *model.MachineSet) {
 			s.Lowered = []string{"machine-worker-1"}
 		}, "", "MachineSetRaised"},

@@ -131,7 +131,8 @@ func (t *departingNode) checkRecord() {
 		t.doubt = t.refuse("OtherMachine", "other-machine", model.CureOwner,
 			fmt.Sprintf("the service's host %s (%s) is not the machine of the node %s: they share no address and no UUID", t.Have.Hostname,
 				t.Have.ID, t.nodeName),
-			model.Advicef("if the record is of a machine that is no more: {delete host %s}, and run the same command again", t.Have.ID))
+			model.Advicef("if the record is for a machine that does not exist any more: {delete host %s}, and run the same command again",
+				t.Have.ID))
 	case t.node != nil || t.seen().UID != "" || t.isReplaced():
 		t.Have, t.Want = nil, nil
 	}
@@ -174,7 +175,7 @@ func (t *departingNode) findMachine() {
 		t.set = t.spoke.MachineSet(m.MachineSet)
 		if m.Node != "" && m.Node != t.nodeName {
 			t.doubt = t.refuse("MachineOfOtherNode", "other-node", model.CurePerson,
-				fmt.Sprintf("the node %s says that it is of the Machine %s, and that is of the node %s", t.nodeName, m.Name, m.Node),
+				fmt.Sprintf("the node %s names the Machine %s, but this Machine belongs to the node %s", t.nodeName, m.Name, m.Node),
 				"kubectl -n openshift-machine-api get machines -o wide")
 			t.machine, t.set = nil, nil
 			return
@@ -183,7 +184,7 @@ func (t *departingNode) findMachine() {
 	t.metal = metalOf(t.spoke, t)
 	if h := t.metal; h != nil && t.machine != nil && h.Consumer != "" && h.Consumer != t.machine.Name {
 		t.doubt = t.refuse("MetalOfOtherMachine", "other-metal", model.CurePerson,
-			fmt.Sprintf("the Machine %s is to run on the BareMetalHost %s, and that is of %s", t.machine.Name, h.Name, h.Consumer),
+			fmt.Sprintf("the Machine %s names the BareMetalHost %s, but %s uses this BareMetalHost", t.machine.Name, h.Name, h.Consumer),
 			"kubectl -n openshift-machine-api get baremetalhosts")
 		t.metal = nil
 	}
@@ -257,7 +258,7 @@ func (t *departingNode) sameAsBefore() {
 		return
 	}
 	t.doubt = t.refuse("NodeMadeAnew", "anew", model.CurePerson,
-		fmt.Sprintf("the node %s is not the one that was to be removed: it was created again, by a kubelet that has started again or by "+
-			"another machine", t.nodeName),
-		model.Advicef("if the old machine still runs, switch it off, and remove this node, too: {remove-node %s}", listtext.Quoted(t.nodeName)))
+		fmt.Sprintf("the node %s is not the one that was to be removed: a kubelet that started again, or another machine, created it again",
+			t.nodeName),
+		model.Advicef("if the old machine still runs, switch it off and also remove this node: {remove-node %s}", listtext.Quoted(t.nodeName)))
 }

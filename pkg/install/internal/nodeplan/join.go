@@ -56,7 +56,7 @@ func (a *joins) join(h Host, node *model.Node) {
 	}
 	if node.Deleting {
 		a.wait(model.Wait{Key: string(scopeOf(h)) + "/deleted", Scope: scopeOf(h), Who: model.WhoService,
-			For: "the node " + node.Name + ", which is being deleted, to be gone"})
+			For: "the deletion of the node " + node.Name + " to end"})
 		return
 	}
 	a.mark(h, node)
@@ -78,9 +78,9 @@ func (a *joins) unnoticed(h Host, node *model.Node) {
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/unnoticed", Scope: scopeOf(h), Reason: "ServiceUnaware", Cure: model.CurePerson,
 		Since: node.ReadySince.Add(settlesWithin), Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the node %s is Ready for %s, and the service has not noticed: it has the host as %s", node.Name,
+		Message: fmt.Sprintf("the node %s has been Ready for %s, but the service still reports the host as %s", node.Name,
 			a.Now.Sub(node.ReadySince).Round(time.Minute), h.Have.Status),
-		Remedy: "see whether the service reaches the API server of the cluster: a hub does by the kubeconfig in the Secret that the " +
+		Remedy: "check that the service can reach the API server of the cluster: a hub uses the kubeconfig in the Secret that the " +
 			"ClusterDeployment names",
 	})
 }
@@ -94,9 +94,11 @@ func (a *joins) isOld(h Host, node *model.Node) bool {
 	}
 	a.block(model.Blocker{
 		Key: string(scopeOf(h)) + "/old", Scope: scopeOf(h), Reason: "NodeNameTaken", Cure: a.forPerson(), Hosts: []string{h.Name},
-		Message: fmt.Sprintf("the cluster has a node %s from before %s was installed: while it is there, no certificate is issued for that name",
+		Message: fmt.Sprintf("the cluster has a node %s that is older than the installation of %s. While it exists, no certificate is "+
+			"issued for that name",
 			node.Name, h.Name),
-		Remedy: model.Advicef("if that node is no more: kubectl delete node %s (where LVM Storage runs on it, its volumes go with it)",
+		Remedy: model.Advicef("if the machine of that node does not exist any more: kubectl delete node %s (if LVM Storage runs on it, "+
+			"this also deletes its volumes)",
 			listtext.Quoted(node.Name)),
 	})
 	return true
@@ -115,9 +117,9 @@ func (a *joins) awaitNode(h Host) {
 	if !since.IsZero() && a.Now.Sub(since) > joinsWithin {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotJoined", Cure: model.CurePerson, Since: since.Add(joinsWithin), Hosts: []string{h.Name},
-			Message: fmt.Sprintf("%s rebooted %s ago and %s", h.Name, a.Now.Sub(since).Round(time.Minute), a.howFar(h)),
-			Remedy: "look at its console: whether it boots from its disk, and whether it reaches the cluster's API (port 6443) and machine " +
-				"config server (port 22623)",
+			Message: fmt.Sprintf("%s rebooted %s ago, but %s", h.Name, a.Now.Sub(since).Round(time.Minute), a.howFar(h)),
+			Remedy: "look at its console: does it boot from its disk, and does it reach the cluster's API (port 6443) and machine config " +
+				"server (port 22623)?",
 		})
 		return
 	}
@@ -148,13 +150,14 @@ func (a *joins) awaitReady(h Host, node *model.Node) bool {
 	if node.Ready {
 		return a.awaitSchedulable(h, node)
 	}
-	why := cmp.Or(node.Message, node.Reason, "its kubelet has not said so yet")
+	why := cmp.Or(node.Message, node.Reason, "its kubelet has not reported yet")
 	key, since := string(scopeOf(h))+"/ready", cmp.Or(node.ReadySince, node.Created)
 	if a.Now.Sub(node.Created) > readyWithin && a.Now.Sub(since) > readyWithin {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotReady", Cure: model.CurePerson, Since: since.Add(readyWithin), Hosts: []string{h.Name},
-			Message: fmt.Sprintf("the node %s is not Ready for %s: %s", node.Name, a.Now.Sub(since).Round(time.Minute), why),
-			Remedy:  "kubectl describe node, and look at the network operator's pods on it: kubectl get pods -A --field-selector spec.nodeName=NODE",
+			Message: fmt.Sprintf("the node %s has not been Ready for %s: %s", node.Name, a.Now.Sub(since).Round(time.Minute), why),
+			Remedy: "kubectl describe node, and look at the network operator's pods on it: kubectl get pods -A --field-selector " +
+				"spec.nodeName=NODE",
 		})
 		return false
 	}
@@ -179,7 +182,7 @@ func (a *joins) awaitSchedulable(h Host, node *model.Node) bool {
 		return true
 	}
 	a.wait(model.Wait{Key: string(scopeOf(h)) + "/schedulable", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince,
-		For: fmt.Sprintf("the node %s to take work: for %s", node.Name, why)})
+		For: fmt.Sprintf("the node %s to take work: it waits for %s", node.Name, why)})
 	return false
 }
 
@@ -193,15 +196,17 @@ func (a *joins) awaitConfig(h Host, node *model.Node) bool {
 	key := string(scopeOf(h)) + "/config"
 	stuck := func(reason, what string) bool {
 		a.warn(model.Warning{Key: key, Scope: scopeOf(h), Reason: reason,
-			Message: fmt.Sprintf("the machine config of %s is not waited for: %s", node.Name, what), Next: "kubectl get machineconfigpools"})
+			Message: fmt.Sprintf("oaictl does not wait for the machine config of %s: %s",
+				node.Name, what), Next: "kubectl get machineconfigpools"})
 		return true
 	}
 	switch {
 	case node.Config.State == "Degraded", node.Config.State == "Unreconcilable":
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeDegraded", Cure: model.CurePerson, Hosts: []string{h.Name},
-			Message: fmt.Sprintf("the machine config daemon of %s gave up: %s", node.Name, cmp.Or(node.Config.Reason, "it does not say why")),
-			Remedy:  "kubectl describe machineconfigpools, and the logs of the machine-config-daemon on that node",
+			Message: fmt.Sprintf("the machine config daemon of %s has stopped with an error: %s",
+				node.Name, cmp.Or(node.Config.Reason, "it does not say why")),
+			Remedy: "kubectl describe machineconfigpools, and the logs of the machine-config-daemon on that node",
 		})
 		return false
 	case p != nil && p.Paused:
@@ -213,16 +218,16 @@ func (a *joins) awaitConfig(h Host, node *model.Node) bool {
 		a.block(model.Blocker{
 			Key: key, Scope: scopeOf(h), Reason: "NodeNotConfigured", Cure: model.CurePerson, Hosts: []string{h.Name},
 			Since: since.Add(configuredWithin),
-			Message: fmt.Sprintf("the machine config of %s is not in place for %s: it has %s and is to have %s (%s)", node.Name,
+			Message: fmt.Sprintf("%s has had the wrong machine config for %s: it has %s, expected %s (%s)", node.Name,
 				a.Now.Sub(since).Round(time.Minute),
 				cmp.Or(node.Config.Current, "none"), cmp.Or(node.Config.Desired, "none"), cmp.Or(node.Config.State, "not begun")),
-			Remedy: "kubectl get machineconfigpools: another node of the pool may be in the way, or the node belongs to another pool",
+			Remedy: "kubectl get machineconfigpools: the pool may be waiting for another node, or the node belongs to another pool",
 		})
 		return false
 	}
 	a.wait(model.Wait{
 		Key: key, Scope: scopeOf(h), Who: model.WhoService, Since: node.Created,
-		For: fmt.Sprintf("the machine config of %s to be in place (%s)", node.Name, cmp.Or(node.Config.State, "not begun")),
+		For: fmt.Sprintf("%s to get its machine config (%s)", node.Name, cmp.Or(node.Config.State, "not begun")),
 	})
 	return false
 }
@@ -240,7 +245,8 @@ func Settle(q Question) (answer Answer, worse []string) {
 		case known && !before, q.Memory.Operators == nil: // which a single look cannot compare
 			a.warn(model.Warning{
 				Key: "spoke/operator/" + o.Name, Scope: model.ScopeCluster, Reason: "OperatorDegraded",
-				Message: fmt.Sprintf("the operator %s is in trouble, was so before as far as is known, and is not waited for: %s", o.Name,
+				Message: fmt.Sprintf("the operator %s is not healthy. It was not healthy before, as far as oaictl knows, so oaictl does "+
+					"not wait for it: %s", o.Name,
 					cmp.Or(o.Message, "it does not say why")),
 			})
 		default:
@@ -253,7 +259,7 @@ func Settle(q Question) (answer Answer, worse []string) {
 	}
 	a.wait(model.Wait{
 		Key: "spoke/operators", Scope: model.ScopeCluster, Who: model.WhoService, Since: since,
-		For: "the cluster's operators to be as well as before: " + listtext.ListText(texts),
+		For: "the cluster's operators to be as healthy as before: " + listtext.ListText(texts),
 	})
 	return a.answer, nil
 }

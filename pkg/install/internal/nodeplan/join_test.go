@@ -161,7 +161,7 @@ func TestRegisteredAgain(t *testing.T) {
 			}
 			told := slices.ContainsFunc(plan.Warnings, func(x model.Warning) bool {
 				return x.Reason == "RegisteredAgain" &&
-					x.Next.String() == "if it runs from its disk, have the service forget the new record: oaictl delete host new-id"
+					x.Next.String() == "if it runs from its disk, delete the new record in the service: oaictl delete host new-id"
 			})
 			if told != test.ready || (test.reason == "") != (plan.Verdict == model.VerdictInstalled) || test.reason != "" &&
 				!decidetest.HasReason(plan, test.reason) {

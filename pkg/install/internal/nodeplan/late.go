@@ -24,7 +24,7 @@ func Late(q Question) (late []Host, answer Answer) {
 		case n == nil || !n.Ready:
 			a.warn(model.Warning{
 				Key: string(scopeOf(h)) + "/gone", Scope: scopeOf(h), Reason: "NodeGone",
-				Message: fmt.Sprintf("%s was added at %s, and is no node that is Ready now; it is not waited for", h.Name,
+				Message: fmt.Sprintf("%s was added at %s, but now there is no Ready node for it; oaictl does not wait for it", h.Name,
 					cmp.Or(h.Have.Rebooted, h.Have.Since).UTC().Format(time.RFC3339)),
 				Next: model.Command("get nodes", q.Desired.Spec.Metadata.Name),
 			})

@@ -62,7 +62,8 @@ func (a *answerBuilder) mark(h Host, node *model.Node) {
 	default:
 		a.warn(model.Warning{
 			Key: string(scopeOf(h)) + "/providerID", Scope: scopeOf(h), Reason: "Drift",
-			Message: fmt.Sprintf("the node %s has the provider id %s, and %s says %s; a node keeps the one that it has", node.Name, node.ProviderID,
+			Message: fmt.Sprintf("the node %s has the provider id %s, but %s has %s; the provider id of a node cannot be changed",
+				node.Name, node.ProviderID,
 				a.Desired.Source(), want),
 		})
 	}

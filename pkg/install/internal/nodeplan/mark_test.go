@@ -99,8 +99,8 @@ func TestMarksHoldNothingUp(t *testing.T) {
 		told = append(told, warning.Reason+": "+warning.Message)
 	}
 	want := []string{
-		"Drift: the node cp-0 has the provider id another://cp-0, and the file says metal3://m/cp-0; a node keeps the one that it has",
-		"NodeNotMarked: the node worker-0 is not given what the file says of it: nodes are read only",
+		"Drift: the node cp-0 has the provider id another://cp-0, but the file has metal3://m/cp-0; the provider id of a node cannot be changed",
+		"NodeNotMarked: the node worker-0 does not get the settings of the file: nodes are read only",
 	}
 	if diff := cmp.Diff(want, told); diff != "" || plan.Verdict != model.VerdictInstalled || len(plan.Blockers) > 0 {
 		t.Errorf("%s\n%+v", diff, plan)

@@ -17,7 +17,7 @@ import (
 const memberWithin = 30 * time.Minute
 
 // joinEtcd reports whether a node that etcd is to run on is a member of it, and that member is healthy. On a cluster
-// with a Machine API the etcd operator takes no node without a Machine that has its address, and no component makes a
+// with a Machine API the etcd operator only accepts a node if a Machine has its address, and no component makes a
 // Machine for a host that was booted by hand.
 func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 	etcd := a.spoke.Etcd
@@ -35,11 +35,11 @@ func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 	member := a.spoke.MemberOf(node.Addresses)
 	switch {
 	case etcd.Trouble != "":
-		return wait("the members of etcd to be known: " + etcd.Trouble)
+		return wait("the list of etcd members: " + etcd.Trouble)
 	case member != nil && !quorum.IsIll(etcd, node.Name, node.Addresses) && etcd.Rolling == "":
 		return true
 	case member != nil && !quorum.IsIll(etcd, node.Name, node.Addresses):
-		return wait("etcd to be rolled out with its new member: " + etcd.Rolling)
+		return wait("the rollout of etcd with its new member: " + etcd.Rolling)
 	}
 	waits, long := len(a.answer.Waits), a.Now.Sub(node.ReadySince)
 	linked := member != nil || !etcd.ByMachines || a.linked(h, node)
@@ -47,18 +47,19 @@ func (a *joins) joinEtcd(h Host, node *model.Node) bool {
 	case !linked && (!waited || long < memberWithin):
 		return false
 	case long < memberWithin:
-		return wait(fmt.Sprintf("%s to be a member of etcd that is well: %s", node.Name, etcd.Message))
+		return wait(fmt.Sprintf("%s to be a healthy member of etcd: %s", node.Name, etcd.Message))
 	}
 	b := model.Blocker{
 		Key: key, Scope: scopeOf(h), Reason: "NoEtcdMember", Cure: model.CurePerson, Since: node.ReadySince.Add(memberWithin),
 		Hosts:   []string{h.Name},
-		Message: fmt.Sprintf("%s is Ready, and no member of etcd that is well: %s", node.Name, etcd.Message),
+		Message: fmt.Sprintf("%s is Ready, but it is not a healthy member of etcd: %s", node.Name, etcd.Message),
 		Remedy: "kubectl describe etcd cluster, and the logs of the etcd operator: kubectl -n openshift-etcd-operator logs " +
 			"deployment/etcd-operator",
 	}
 	if others := a.illBeside(); member == nil && len(others) > 0 {
-		b.Message = fmt.Sprintf("%s does not become a member of etcd while another one is not well: %s", node.Name, listtext.ListText(others))
-		b.Remedy = model.Advicef("see to that one; if its machine is dead: {replace-node %s}", listtext.Quoted(others[0]))
+		b.Message = fmt.Sprintf("%s cannot become a member of etcd while another member is not healthy: %s",
+			node.Name, listtext.ListText(others))
+		b.Remedy = model.Advicef("repair that member; if its machine is lost: {replace-node %s}", listtext.Quoted(others[0]))
 	}
 	a.block(b)
 	return false
@@ -86,7 +87,7 @@ func (a *joins) linked(h Host, node *model.Node) bool {
 	act := func(kind model.Kind, what, name, target string) {
 		a.act(model.Action{
 			Key: key + what, Scope: scopeOf(h), Kind: kind, Name: name, Target: target, Node: node.Name,
-			Reason: "the etcd operator takes no node without a Machine that has its address",
+			Reason: "the etcd operator only accepts a node if a Machine has its address",
 		})
 	}
 	metal := a.metalFor(h, node)
@@ -97,28 +98,28 @@ func (a *joins) linked(h Host, node *model.Node) bool {
 	block := func(what, message string) {
 		a.block(model.Blocker{
 			Key: key + what, Scope: scopeOf(h), Reason: "NoMachine", Cure: model.CurePerson, Hosts: []string{h.Name}, Message: message,
-			Remedy: "the etcd operator takes the node once a Machine of the control plane has its address: kubectl -n openshift-machine-api get " +
+			Remedy: "the etcd operator accepts the node when a control plane Machine has its address: kubectl -n openshift-machine-api get " +
 				"machines,baremetalhosts",
 		})
 	}
 	switch {
 	case !slices.ContainsFunc(a.spoke.Machines, func(m model.Machine) bool { return m.ControlPlane && m.BareMetalHost != "" }):
-		block("none", fmt.Sprintf("the etcd operator goes by Machines, and none has the address of %s", node.Name))
+		block("none", fmt.Sprintf("the etcd operator needs a Machine for each node, and no Machine has the address of %s", node.Name))
 	case metal == nil:
 		act(model.CreateMetalHost, "metal", node.Name, macOf(h, node))
 	case !isSpare(metal, machine):
-		block("metal", fmt.Sprintf("the BareMetalHost %s, which would be that of %s, is %s, for %s: a Machine on it could have the machine "+
-			"installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
+		block("metal", fmt.Sprintf("the BareMetalHost %s, which matches %s, has the state %s and %s: with a Machine for it, the machine "+
+			"could be installed again", metal.Name, node.Name, cmp.Or(metal.State, "new"), cmp.Or(metal.Consumer, "no consumer")))
 	case machine >= 0 && (a.spoke.Machines[machine].Deleting || a.spoke.Machines[machine].Phase == "Failed"):
 		m := &a.spoke.Machines[machine]
-		block("failed", fmt.Sprintf("the Machine %s, which would be that of %s, is %s: %s", m.Name, node.Name, m.Phase,
+		block("failed", fmt.Sprintf("the Machine %s, which matches %s, is %s: %s", m.Name, node.Name, m.Phase,
 			cmp.Or(m.Error, "it does not say why")))
 	case machine < 0:
 		act(model.CreateMachine, "machine", node.Name, metal.Name)
 	case metal.State == "": // and takes no report yet
 		a.wait(model.Wait{
 			Key: key + "state", Scope: scopeOf(h), Who: model.WhoService, Since: node.ReadySince,
-			For: fmt.Sprintf("the bare metal operator to see the BareMetalHost %s", metal.Name), Next: "kubectl get clusteroperator baremetal",
+			For: fmt.Sprintf("the bare metal operator to process the BareMetalHost %s", metal.Name), Next: "kubectl get clusteroperator baremetal",
 		})
 	case !slices.ContainsFunc(metal.Addresses, func(x netip.Addr) bool { return slices.Contains(node.Addresses, x) }):
 		act(model.ReportHardware, "hardware", metal.Name, metal.UID)

@@ -94,27 +94,28 @@ func (a *answerBuilder) reached() {
 	case s.TroubleKind == model.TroubleNoKubeconfig:
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "NoClusterKubeconfig", Cure: model.CureNow,
-			Message: "what becomes of the nodes of " + name + " cannot be seen: " + s.Trouble,
+			Message: "oaictl cannot see the nodes of " + name + ": " + s.Trouble,
 			Remedy:  a.otherwise("give the installed cluster's own kubeconfig, --cluster-kubeconfig FILE"),
 		})
 	case s.TroubleKind == model.TroubleCredentials:
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: "ClusterAccess", Cure: model.CureAuth,
-			Message: fmt.Sprintf("the API server of %s does not take the credentials of %s: %s", name, s.From, s.Trouble),
+			Message: fmt.Sprintf("the API server of %s rejects the credentials of %s: %s", name, s.From, s.Trouble),
 			Remedy:  model.Command("kubeconfig refresh", name) + ", or give another kubeconfig of its administrator, --cluster-kubeconfig FILE",
 		})
 	case s.Trouble != "" && !s.Since.IsZero() && a.Now.Sub(s.Since) > answersWithin:
 		a.block(model.Blocker{
 			Key: key, Scope: model.ScopeCluster, Reason: ReasonUnreachable, Cure: model.CurePerson, Since: s.Since.Add(answersWithin),
 			Message: fmt.Sprintf("the API server of %s has not answered for %s: %s", name, a.Now.Sub(s.Since).Round(time.Minute), s.Trouble),
-			Remedy:  a.otherwise("see to it, give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
+			Remedy:  a.otherwise("repair the API server, or give a kubeconfig that reaches it from here, --cluster-kubeconfig FILE"),
 		})
 	case s.Trouble != "":
 		if s.ID == "" && a.Desired.Options.AddNodes {
 			a.warn(model.Warning{
 				Key: "spoke/unseen", Scope: model.ScopeCluster, Reason: "ClusterUnseen",
-				Message: fmt.Sprintf("the API server of %s does not answer: until it does, hosts boot without being held against the cluster", name),
-				Next:    a.otherwise("give a kubeconfig by which it is reached from here, --cluster-kubeconfig FILE"),
+				Message: fmt.Sprintf("the API server of %s does not answer: until it does, oaictl boots hosts without a check that they do "+
+					"not conflict with the cluster's nodes", name),
+				Next: a.otherwise("give a kubeconfig that reaches it from here, --cluster-kubeconfig FILE"),
 			})
 		}
 		a.wait(model.Wait{Key: key, Scope: model.ScopeCluster, Who: model.WhoService, Since: s.Since,
@@ -129,7 +130,7 @@ func (a *answerBuilder) otherwise(next model.Advice) model.Advice {
 	if a.Desired.Options.Remove != nil {
 		return next
 	}
-	return next + ", or end where the service's knowledge does, --until added"
+	return next + ", or do not wait for the nodes, --until added"
 }
 
 // ReasonUnreachable is the reason of the blocker of a cluster that does not answer: everything that can be done without
@@ -150,11 +151,11 @@ func (a *answerBuilder) isMeant(key string) {
 		return
 	}
 	if is == "" {
-		is = "nothing that can be told from others"
+		is = "a cluster without a known ID"
 	}
 	a.block(model.Blocker{
 		Key: key, Scope: model.ScopeCluster, Reason: "OtherCluster", Cure: model.CureNow,
-		Message: fmt.Sprintf("the kubeconfig %s is of another cluster: it calls itself %s, and %s is %s", s.From, is,
+		Message: fmt.Sprintf("the kubeconfig %s is for another cluster: it reaches %s, but %s is %s", s.From, is,
 			a.Desired.Spec.Metadata.Name, means),
 		Remedy: "give the kubeconfig of this cluster, --cluster-kubeconfig FILE",
 	})

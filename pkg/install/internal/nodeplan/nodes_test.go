@@ -89,13 +89,13 @@ func TestReached(t *testing.T) {
 		"it is":       {nil, ""},
 		"by its name": {func(q *Question) { q.Observed.Cluster.OpenShiftID = "" }, ""},
 		"nobody says so": {func(q *Question) { q.Observed.Spoke.ID, q.Observed.Spoke.API = "", "" },
-			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself nothing that can be told from others, and lab is 1111"},
+			"blocked (now): OtherCluster: the kubeconfig kubeconfig is for another cluster: it reaches a cluster without a known ID, but lab is 1111"},
 		"another id": {func(q *Question) { q.Observed.Spoke.ID = "2222" },
-			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself 2222, and lab is 1111"},
+			"blocked (now): OtherCluster: the kubeconfig kubeconfig is for another cluster: it reaches 2222, but lab is 1111"},
 		"another name": {func(q *Question) {
 			q.Observed.Cluster.OpenShiftID, q.Observed.Spoke.API = "", "https://api.other.example.com:6443"
 		},
-			"blocked (now): OtherCluster: the kubeconfig kubeconfig is of another cluster: it calls itself api.other.example.com, and lab is api.lab.example.com"},
+			"blocked (now): OtherCluster: the kubeconfig kubeconfig is for another cluster: it reaches api.other.example.com, but lab is api.lab.example.com"},
 		"away": {func(q *Question) {
 			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "refused", model.TroubleUnreachable
 		},
@@ -106,11 +106,11 @@ func TestReached(t *testing.T) {
 		"credentials": {func(q *Question) {
 			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "no", model.TroubleCredentials
 		},
-			"blocked (auth): ClusterAccess: the API server of lab does not take the credentials of kubeconfig: no"},
+			"blocked (auth): ClusterAccess: the API server of lab rejects the credentials of kubeconfig: no"},
 		"no kubeconfig": {func(q *Question) {
 			q.Observed.Spoke.Trouble, q.Observed.Spoke.TroubleKind = "none", model.TroubleNoKubeconfig
 		},
-			"blocked (now): NoClusterKubeconfig: what becomes of the nodes of lab cannot be seen: none"},
+			"blocked (now): NoClusterKubeconfig: oaictl cannot see the nodes of lab: none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check.Same(t, test.want, said(Reached(asked(test.change))))
@@ -126,7 +126,7 @@ func TestAhead(t *testing.T) {
 		"nothing":      {func(q *Question) { q.Hosts[0].Have = nil }, ""},
 		"its own node": {joined(nil), ""},
 		"name taken": {func(q *Question) { q.Hosts[0].Have, q.Hosts[0].Want.Hostname = nil, "CP-0" },
-			"blocked (now): NodeNameTaken: the cluster has a node cp-0 already, which is Ready"},
+			"blocked (now): NodeNameTaken: the cluster already has a node cp-0, which is Ready"},
 		"pool missing": {func(q *Question) { q.Hosts[0].Want.MachineConfigPool = "gpu" },
 			"blocked (now): NoMachineConfigPool: the cluster has no machine config pool gpu, which w-1 would join; it has master, worker"},
 		"role without a pool": {func(q *Question) { q.Hosts[0].Want.Role = spec.Arbiter },
@@ -170,53 +170,53 @@ func TestJoin(t *testing.T) {
 	}{
 		"boots": {nil, "wait (machine) for w-1 to boot from its disk and join the cluster"},
 		"boots for long": {func(q *Question) { q.Observed.Hosts[0].Rebooted = now.Add(-time.Hour) },
-			"blocked (person): NodeNotJoined: w-1 rebooted 1h0m0s ago and has not asked for a certificate"},
+			"blocked (person): NodeNotJoined: w-1 rebooted 1h0m0s ago, but has not asked for a certificate"},
 		"ready":        {joined(nil), "ready w-1"},
 		"another case": {joined(func(q *Question, n *model.Node) { q.Observed.Hosts[0].Hostname = "W-1" }), "ready w-1"},
 		"not ready": {joined(func(_ *Question, n *model.Node) {
 			n.Ready, n.Message, n.ReadySince = false, "container runtime network not ready", now.Add(-time.Minute)
 		}), "wait (machine) for the node w-1 to be Ready: container runtime network not ready"},
 		"not ready for long": {joined(func(_ *Question, n *model.Node) { n.Ready, n.Reason = false, "KubeletNotReady" }),
-			"blocked (person): NodeNotReady: the node w-1 is not Ready for 1h0m0s: KubeletNotReady"},
+			"blocked (person): NodeNotReady: the node w-1 has not been Ready for 1h0m0s: KubeletNotReady"},
 		"no serving certificate yet": {joined(func(q *Question, n *model.Node) {
 			n.Created, q.Observed.Hosts[0].Rebooted = now.Add(-time.Minute), now.Add(-2*time.Minute)
 		}), "wait (machine) for the kubelet of w-1 to ask for its serving certificate"},
 		"config not begun": {joined(func(_ *Question, n *model.Node) { n.Config = model.NodeConfig{} }),
-			"wait (service) for the machine config of w-1 to be in place (not begun)"},
+			"wait (service) for w-1 to get its machine config (not begun)"},
 		"config of before": {joined(func(_ *Question, n *model.Node) {
 			n.Config.Current, n.Config.Desired = "rendered-old", "rendered-old"
 		}),
-			"wait (service) for the machine config of w-1 to be in place (Done)"},
+			"wait (service) for w-1 to get its machine config (Done)"},
 		"pool paused": {joined(func(q *Question, n *model.Node) { n.Config.State, q.Observed.Spoke.Pools[1].Paused = "Working", true }),
-			"warn PoolPaused: the machine config of w-1 is not waited for: its pool worker is paused\nready w-1"},
+			"warn PoolPaused: oaictl does not wait for the machine config of w-1: its pool worker is paused\nready w-1"},
 		"pool degraded": {joined(func(q *Question, n *model.Node) {
 			n.Config.State, q.Observed.Spoke.Pools[1].Degraded, q.Observed.Spoke.Pools[1].Message = "Working", true, "render"
-		}), "warn PoolDegraded: the machine config of w-1 is not waited for: its pool worker is degraded: render\nready w-1"},
+		}), "warn PoolDegraded: oaictl does not wait for the machine config of w-1: its pool worker is degraded: render\nready w-1"},
 		"config gave up": {joined(func(_ *Question, n *model.Node) { n.Config.State, n.Config.Reason = "Degraded", "disk full" }),
-			"blocked (person): NodeDegraded: the machine config daemon of w-1 gave up: disk full"},
+			"blocked (person): NodeDegraded: the machine config daemon of w-1 has stopped with an error: disk full"},
 		"no pools": {joined(func(q *Question, n *model.Node) { n.Config, q.Observed.Spoke.Pools = model.NodeConfig{}, nil }), "ready w-1"},
 		"a node of before": {joined(func(q *Question, _ *model.Node) { q.Observed.Hosts[0].Rebooted = now.Add(-time.Minute) }),
-			"blocked (person): NodeNameTaken: the cluster has a node w-1 from before w-1 was installed: while it is there, no certificate is issued for that name"},
+			"blocked (person): NodeNameTaken: the cluster has a node w-1 that is older than the installation of w-1. While it exists, no certificate is issued for that name"},
 		"the service has not noticed": {joined(func(q *Question, _ *model.Node) {
 			q.Observed.Hosts[0].State, q.Observed.Hosts[0].Status = model.HostInstalling, "installing-in-progress"
 		}),
-			"blocked (person): ServiceUnaware: the node w-1 is Ready for 1h0m0s, and the service has not noticed: it has the host as installing-in-progress\nready w-1"},
+			"blocked (person): ServiceUnaware: the node w-1 has been Ready for 1h0m0s, but the service still reports the host as installing-in-progress\nready w-1"},
 		"etcd has it": {voting(func(*Question, *model.Node) {}), "ready w-1"},
 		"etcd rolls out": {voting(func(q *Question, _ *model.Node) {
 			q.Observed.Spoke.Etcd.Rolling = "2 nodes are at revision 7"
-		}), "wait (service) for etcd to be rolled out with its new member: 2 nodes are at revision 7"},
+		}), "wait (service) for the rollout of etcd with its new member: 2 nodes are at revision 7"},
 		"etcd does not tell": {voting(func(q *Question, _ *model.Node) {
 			q.Observed.Spoke.Etcd.Trouble = "timed out"
-		}), "wait (service) for the members of etcd to be known: timed out"},
+		}), "wait (service) for the list of etcd members: timed out"},
 		"no member yet": {voting(func(q *Question, n *model.Node) {
 			q.Observed.Spoke.Etcd.Members, n.ReadySince = nil, now.Add(-time.Minute)
 		}),
-			"wait (service) for w-1 to be a member of etcd that is well: 3 members are available"},
+			"wait (service) for w-1 to be a healthy member of etcd: 3 members are available"},
 		"no member for long": {voting(func(q *Question, _ *model.Node) { q.Observed.Spoke.Etcd.Members = nil }),
-			"blocked (person): NoEtcdMember: w-1 is Ready, and no member of etcd that is well: 3 members are available"},
+			"blocked (person): NoEtcdMember: w-1 is Ready, but it is not a healthy member of etcd: 3 members are available"},
 		"another member is ill": {voting(func(q *Question, _ *model.Node) {
 			q.Observed.Spoke.Etcd.Members, q.Observed.Spoke.Etcd.Unhealthy = nil, []string{"cp-0"}
-		}), "blocked (person): NoEtcdMember: w-1 does not become a member of etcd while another one is not well: cp-0"},
+		}), "blocked (person): NoEtcdMember: w-1 cannot become a member of etcd while another member is not healthy: cp-0"},
 		"no BareMetalHost": {voting(linking(nil)), "do CreateMetalHost w-1"},
 		"no Machine": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}}
@@ -225,7 +225,7 @@ func TestJoin(t *testing.T) {
 		"a BareMetalHost that nobody has seen": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1"}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
-		})), "wait (service) for the bare metal operator to see the BareMetalHost w-1"},
+		})), "wait (service) for the bare metal operator to process the BareMetalHost w-1"},
 		"no addresses": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged"}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
@@ -242,19 +242,19 @@ func TestJoin(t *testing.T) {
 				s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1"})
 			})(q, n)
 			n.ReadySince = now.Add(-time.Hour)
-		}), "wait (service) for the Machine of w-1 to have its addresses\nblocked (person): NoEtcdMember: w-1 is Ready, and no member of etcd that is well: 3 members are available"},
+		}), "wait (service) for the Machine of w-1 to have its addresses\nblocked (person): NoEtcdMember: w-1 is Ready, but it is not a healthy member of etcd: 3 members are available"},
 		"a BareMetalHost that would be provisioned": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "available", BMC: "redfish://bmc"}}
-		})), "blocked (person): NoMachine: the BareMetalHost w-1, which would be that of w-1, is available, for no consumer: a Machine on it could have the machine installed again"},
+		})), "blocked (person): NoMachine: the BareMetalHost w-1, which matches w-1, has the state available and no consumer: with a Machine for it, the machine could be installed again"},
 		"a Machine that has failed": {voting(linking(func(s *model.Spoke) {
 			s.BareMetalHosts = []model.BareMetalHost{{Name: "w-1", State: "unmanaged", Consumer: "w-1"}}
 			s.Machines = append(s.Machines, model.Machine{Name: "w-1", BareMetalHost: "w-1", Phase: "Failed",
 				Error: "can't find created instance"})
-		})), "blocked (person): NoMachine: the Machine w-1, which would be that of w-1, is Failed: can't find created instance"},
+		})), "blocked (person): NoMachine: the Machine w-1, which matches w-1, is Failed: can't find created instance"},
 		"Machines of another platform": {voting(linking(func(s *model.Spoke) { s.Machines[0].BareMetalHost = "" })),
-			"blocked (person): NoMachine: the etcd operator goes by Machines, and none has the address of w-1"},
+			"blocked (person): NoMachine: the etcd operator needs a Machine for each node, and no Machine has the address of w-1"},
 		"deleting": {joined(func(_ *Question, n *model.Node) { n.Deleting = true }),
-			"wait (service) for the node w-1, which is being deleted, to be gone"},
+			"wait (service) for the deletion of the node w-1 to end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check.Same(t, test.want, said(Join(asked(test.change))))
@@ -288,7 +288,7 @@ func TestMark(t *testing.T) {
 	}
 	if same := Join(asked(joined(func(q *Question, n *model.Node) {
 		n.ProviderID, q.Hosts[0].Want.ProviderID = "other", "metal3://x"
-	}))); said(same) != "warn Drift: the node w-1 has the provider id other, and the file says metal3://x; a node keeps the one that it has\nready w-1" {
+	}))); said(same) != "warn Drift: the node w-1 has the provider id other, but the file has metal3://x; the provider id of a node cannot be changed\nready w-1" {
 		t.Errorf("got %s", said(same))
 	}
 }
@@ -301,9 +301,9 @@ func TestSettle(t *testing.T) {
 		worse  []string
 	}{
 		"well before": {map[string]bool{"dns": true, "etcd": true}, time.Minute,
-			"wait (service) for the cluster's operators to be as well as before: dns (not now)", nil},
+			"wait (service) for the cluster's operators to be as healthy as before: dns (not now)", nil},
 		"in trouble before": {map[string]bool{"dns": false, "etcd": true}, time.Minute,
-			"warn OperatorDegraded: the operator dns is in trouble, was so before as far as is known, and is not waited for: not now", nil},
+			"warn OperatorDegraded: the operator dns is not healthy. It was not healthy before, as far as oaictl knows, so oaictl does not wait for it: not now", nil},
 		"for too long": {map[string]bool{"dns": true, "etcd": true}, time.Hour, "", []string{"dns"}},
 	} {
 		t.Run(name, func(t *testing.T) {

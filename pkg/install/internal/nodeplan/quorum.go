@@ -26,17 +26,17 @@ func (r *removal) quorum(t *departingNode) *model.Blocker {
 	switch etcd, others := r.spoke.Etcd, r.otherVoters(); {
 	case len(others) == 0:
 		b.Reason, b.Remedy, b.Cure = "LastControlPlane", model.Command("delete cluster", r.Desired.Spec.Metadata.Name), model.CureNow
-		b.Message = t.nodeName + " is the only node of the control plane: without it there is no cluster"
+		b.Message = t.nodeName + " is the only node of the control plane: the cluster cannot run without it"
 		if len(r.targets) > 1 {
-			b.Message = "no node of the control plane would be left: without it there is no cluster"
+			b.Message = "no node of the control plane would remain: the cluster cannot run without one"
 		}
 	case t.node != nil && t.node.Arbiter() && !t.isReplaced() && !slices.ContainsFunc(others, (*model.Node).Arbiter):
 		b.Reason = "LastArbiter"
-		b.Message = t.nodeName + " is the arbiter, without which etcd cannot lose a node"
+		b.Message = t.nodeName + " is the arbiter: without it, etcd does not survive the loss of a node"
 		b.Remedy, b.Cure = replaceCommand(t), model.CureNow
 	case etcd == nil || etcd.Trouble != "":
 		b.Reason = "EtcdUnknown"
-		b.Message = "the members of etcd are not known, so that no node of the control plane is removed"
+		b.Message = "the members of etcd are not known, so oaictl removes no node of the control plane"
 		if etcd != nil {
 			b.Message += ": " + etcd.Trouble
 		}
@@ -63,25 +63,27 @@ func (r *removal) enough(t *departingNode, etcd *model.Etcd, others []*model.Nod
 	switch needed := t.needed(etcd); {
 	case t.member == nil && len(orphans) > 0:
 		b.Reason = "EtcdUnknown"
-		b.Message = fmt.Sprintf("which member of etcd is that of %s is not known: of no node are %s", t.nodeName, listtext.ListText(orphans))
-		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find their owners; remove one without an " +
-			"owner from etcd first"
+		b.Message = fmt.Sprintf("oaictl cannot tell which member of etcd belongs to %s; these members of etcd belong to no node: %s",
+			t.nodeName, listtext.ListText(orphans))
+		b.Remedy = "kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find out which machines these members ran on; " +
+			"first remove from etcd the members whose machines do not exist any more"
 		return
 	case len(ill) > 0:
 		b.Reason = "ControlPlaneNotWell"
-		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not well: %s", t.nodeName, listtext.ListText(ill))
-		b.Remedy = "see to that first, then run the same command again"
+		b.Message = fmt.Sprintf("%s is not removed while the rest of the control plane is not healthy: %s", t.nodeName, listtext.ListText(ill))
+		b.Remedy = "repair the control plane first, then run the same command again"
 	case stay < needed:
 		if stay+1 < needed { // which one more does not cure
 			b.Reason = "EtcdTooSmall"
 		}
-		b.Message = fmt.Sprintf("without %s etcd would have %s, and needs %d", r.namesOfVoters(), listtext.CountText(stay, "member"), needed)
+		b.Message = fmt.Sprintf("without %s, etcd would have "+
+			"%s, but it needs %d", r.namesOfVoters(), listtext.CountText(stay, "member"), needed)
 		if needed == fewestMembers {
-			b.Message += " to do without one"
+			b.Message += " to survive the loss of one"
 		}
-		b.Remedy, b.Cure = "put another machine in its place: "+replaceCommand(t), model.CureNow
+		b.Remedy, b.Cure = "replace it with another machine: "+replaceCommand(t), model.CureNow
 		if t.isReplaced() {
-			b.Remedy = "where the majority of members is lost, OpenShift's documentation of disaster recovery is what to follow"
+			b.Remedy = "if the majority of members is lost, follow OpenShift's documentation of disaster recovery"
 		}
 	}
 }
@@ -182,10 +184,10 @@ func (t *departingNode) memberText() string {
 	case t.member == nil:
 		return ""
 	case t.operatorTakesMember():
-		return "wait for the etcd operator to take the member of " + t.nodeName + " away"
+		return "wait for the etcd operator to remove the member of " + t.nodeName
 	}
 	command := quorum.Remove(t.spoke, t.nodeName, t.member.ID)
-	return "wait for a person to remove the member of " + t.nodeName + " out of etcd: " + command.String()
+	return "wait for a person to remove the member of " + t.nodeName + " from etcd: " + command.String()
 }
 
 // awaitMember waits for the node's member to be taken out of etcd.
@@ -193,7 +195,7 @@ func (t steps) awaitMember() {
 	if t.operatorTakesMember() {
 		t.wait(model.Wait{
 			Key: t.key("member"), Scope: t.scope(), Who: model.WhoService,
-			For:  fmt.Sprintf("the etcd operator to take the member %s of %s away", t.member.ID, t.nodeName),
+			For:  fmt.Sprintf("the etcd operator to remove the member %s of %s", t.member.ID, t.nodeName),
 			Next: "kubectl get clusteroperator etcd",
 		})
 		return

@@ -66,7 +66,7 @@ func (r *removal) unknown(t *departingNode) *model.Blocker {
 			t.Have != nil && t.Have.Inventory.UUID != "" && strings.EqualFold(t.Have.Inventory.UUID, n.SystemUUID)
 		if shared && t.machine == nil && !r.named(n) {
 			return t.refuse("NodeOfOtherName", "name", model.CureOwner,
-				fmt.Sprintf("the cluster has no node %s, and the node %s has an address of that host", t.nodeName, n.Name),
+				fmt.Sprintf("the cluster has no node %s, but the node %s has an address or the UUID of that host", t.nodeName, n.Name),
 				model.Command("remove-node", listtext.Quoted(n.Name)))
 		}
 	}
@@ -75,9 +75,10 @@ func (r *removal) unknown(t *departingNode) *model.Blocker {
 	switch etcd := r.spoke.Etcd; {
 	case unclear:
 		return t.refuse("EtcdMemberUnknown", "orphan", model.CureOwner,
-			fmt.Sprintf("the node %s is gone, and whether its member of etcd is, is not known: of no node are %s", t.nodeName,
+			fmt.Sprintf("the node %s is deleted, but oaictl cannot tell whether its etcd member is removed; these members of etcd "+
+				"belong to no node: %s", t.nodeName,
 				listtext.ListText(orphans)),
-			"kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and see whose they are")
+			"kubectl -n openshift-etcd get configmap etcd-endpoints -o yaml, and find out which machines these members ran on")
 	case t.found(), slices.Contains(t.Desired.Options.Remove.Begun, t.Asked):
 		return nil
 	case t.isReplaced() && t.Desired.Options.Remove.Backup && etcd != nil && etcd.Trouble == "" && len(etcd.Members) < etcd.Desired:
@@ -85,9 +86,9 @@ func (r *removal) unknown(t *departingNode) *model.Blocker {
 	case t.replacement() != nil && (t.replacement().HasRebooted() || memberState(t.replacement().State)): // which has its place
 		return nil
 	}
-	message := fmt.Sprintf("neither the cluster nor the service has a node or host %s", t.Asked)
+	message := fmt.Sprintf("neither the cluster nor the service has a node or a host %s", t.Asked)
 	if len(orphans) > 0 {
-		message += "; the etcd members of no node are " + listtext.ListText(orphans)
+		message += "; these etcd members belong to no node: " + listtext.ListText(orphans)
 	}
 	return t.refuse("UnknownNode", "unknown", model.CureOwner, message,
 		model.Command("get nodes", listtext.Quoted(r.Desired.Spec.Metadata.Name)))
@@ -115,7 +116,7 @@ func (t refusals) notYet() *model.Blocker {
 		return t.refuse("HostInstalls", "installs", model.CureNow, fmt.Sprintf("%s is being installed: %s", t.Name, t.Have.Status),
 			model.Command("describe host", t.Have.ID))
 	case t.node == nil && t.machine == nil && t.metal == nil && t.Have != nil && !memberState(t.Have.State):
-		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is no node of the cluster: it is %s", t.Name,
+		return t.refuse("NoNode", "none", model.CureNow, fmt.Sprintf("%s is not a node of the cluster: its state is %s", t.Name,
 			strings.ToLower(string(t.Have.State))), model.Command("delete host", t.Have.ID))
 	}
 	return nil
@@ -131,7 +132,7 @@ func (t refusals) noBackup() *model.Blocker {
 	if o := t.Desired.Options.Remove; o.ReplacedBy == "" || o.Backup || begun || nothing {
 		return nil
 	}
-	return t.refuse("NoBackup", "backup", model.CureNow, "there is to be a backup of etcd before a member of it is given up",
+	return t.refuse("NoBackup", "backup", model.CureNow, "take a backup of etcd before a member is removed",
 		t.backupCommand())
 }
 
@@ -142,7 +143,8 @@ func (t refusals) settling() *model.Blocker {
 		return nil
 	}
 	return t.refuse("EtcdRolls", "rolls", model.CureNow,
-		fmt.Sprintf("etcd is being rolled out (%s): whether the member of %s is dead is known once that has ended", t.spoke.Etcd.Rolling,
+		fmt.Sprintf("a rollout of etcd is in progress (%s): only after it can oaictl tell whether the member of %s is lost",
+			t.spoke.Etcd.Rolling,
 			t.nodeName), "kubectl get clusteroperator etcd, and run the same command again")
 }
 
@@ -161,7 +163,7 @@ func (r *removal) taken(t *departingNode) *model.Blocker {
 	if n == nil || n == t.node || n.Votes() && others >= cmp.Or(r.spoke.Etcd.Desired, fewestMembers) {
 		return nil
 	}
-	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is a node of the cluster already: it cannot take the place of %s",
+	b := t.refuse("HostHasPlace", "taken", model.CureNow, fmt.Sprintf("%s is already a node of the cluster: it cannot replace %s",
 		n.Name, t.nodeName), "name another machine")
 	if n.Votes() {
 		b.Message += fmt.Sprintf(", without which the control plane has %s", listtext.CountText(others, "node"))
@@ -185,8 +187,8 @@ func (t refusals) dataLoss() *model.Blocker {
 		what = "of " + listtext.ListText(claims)
 	}
 	return t.refuse("VolumesDeleted", "data-loss", model.CureNow,
-		fmt.Sprintf("LVM Storage deletes with the node %s the volumes that are on it, and their claims: %s", t.nodeName, what),
-		"save the data first; then, to lose them, run the same command again with --accept-data-loss")
+		fmt.Sprintf("with the node %s, LVM Storage deletes the volumes on it and their claims: %s", t.nodeName, what),
+		"save the data first; then, to delete the volumes, run the same command again with --accept-data-loss")
 }
 
 // stillRefused is the blocker that pods or the Machine are not released.
@@ -215,18 +217,20 @@ func (t *departingNode) know(reason, key, message string, next model.Advice) {
 // warnOfWorkloads reports what runs on the node and is lost or missed.
 func (r *removal) warnOfWorkloads(t *departingNode) {
 	if claims := t.claims(); len(claims) > 0 {
-		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are on %s and nowhere else", listtext.ListText(claims), t.nodeName),
+		t.know("LocalVolumes", "volumes", fmt.Sprintf("the data of %s are only on %s", listtext.ListText(claims), t.nodeName),
 			"save them first")
 	}
 	if _, is := t.node.Labels[labelStorage]; is {
 		t.know("StorageNode", "storage", t.nodeName+" is a node of OpenShift Data Foundation",
-			"move its storage first, as the product's documentation of replacing nodes says")
+			"move its storage first, as the documentation of OpenShift Data Foundation describes for the replacement of nodes")
 	}
 	if t.drain != nil {
 		t.warnOfPods()
 	}
 	if selector := t.Desired.Options.Remove.Drain.PodSelector; selector != "" {
-		t.know("PodsNotEvicted", "selector", fmt.Sprintf("pods that are not selected by %s are not evicted, and end with the node", selector), "")
+		t.know("PodsNotEvicted", "selector", fmt.Sprintf("pods that the selector %s does not match are not evicted; they end when "+
+			"the node is deleted",
+			selector), "")
 	}
 	last := map[string]bool{}
 	for _, router := range r.spoke.Routers {
@@ -239,15 +243,15 @@ func (r *removal) warnOfWorkloads(t *departingNode) {
 		if router.Node != t.nodeName || !router.Ready {
 			continue
 		}
-		text := "; another node takes its place, if one is free"
+		text := "; it moves to another node, if one is free"
 		if last[router.Controller] {
-			text = ", and no other is ready: routes are not served until one runs elsewhere"
+			text = ", and no other router is ready: routes do not work until a router runs on another node"
 		}
 		t.know("RouterGoes", "router/"+router.Controller, fmt.Sprintf("a router of the ingress controller %s runs on %s%s", router.Controller,
 			t.nodeName, text), "kubectl -n openshift-ingress get pods -o wide")
 	}
 	if len(r.spoke.VIPs) == 0 {
-		t.know("OwnBalancer", "balancer", "if your load balancer or DNS lists "+t.nodeName+", it has to be taken out there", "")
+		t.know("OwnBalancer", "balancer", "if your load balancer or DNS lists "+t.nodeName+", remove it there", "")
 	}
 }
 
@@ -266,17 +270,17 @@ func (t *departingNode) warnOfPods() {
 		}
 	}
 	if len(alone) > 0 {
-		t.know("PodsLost", "alone", "nothing makes these pods again: "+listtext.ListText(alone), "")
+		t.know("PodsLost", "alone", "these pods have no controller, and are not created again: "+listtext.ListText(alone), "")
 	}
 	if len(local) > 0 {
-		t.know("EmptyDirLost", "emptydir", "what these pods have in an emptyDir is lost: "+listtext.ListText(local), "")
+		t.know("EmptyDirLost", "emptydir", "these pods lose their data in emptyDir volumes: "+listtext.ListText(local), "")
 	}
 	if len(budgets) > 0 && !t.Desired.Options.Remove.Drain.DisableEviction {
-		t.know("BudgetHolds", "budgets", "these pods may not be evicted at present, by their budgets: "+listtext.ListText(budgets),
+		t.know("BudgetHolds", "budgets", "PodDisruptionBudgets currently do not allow the eviction of these pods: "+listtext.ListText(budgets),
 			"kubectl get poddisruptionbudgets -A")
 	}
 	if len(t.drain.Machines) > 0 {
-		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+", and are moved or stopped: "+
+		t.know("VirtualMachines", "machines", "virtual machines run on "+t.nodeName+". They are moved or stopped: "+
 			listtext.ListText(t.drain.Machines),
 			"kubectl get virtualmachineinstances -A")
 	}
@@ -292,7 +296,7 @@ func (r *removal) warnOfPool(t *departingNode) {
 	case p.Degraded:
 		t.know("PoolDegraded", "pool", fmt.Sprintf("its pool %s is degraded: %s", p.Name, p.Message), "kubectl get machineconfigpools")
 	case p.Updating && t.node.Ready:
-		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: other nodes of it are drained and rebooted, too", p.Name),
+		t.know("PoolUpdating", "pool", fmt.Sprintf("its pool %s is being updated: its other nodes are also drained and rebooted", p.Name),
 			"kubectl get machineconfigpools")
 	case p.Paused:
 		t.know("PoolPaused", "pool", fmt.Sprintf("its pool %s is paused", p.Name), "kubectl get machineconfigpools")
@@ -304,7 +308,7 @@ func (r *removal) warnOfPool(t *departingNode) {
 		}
 	}
 	if len(ill) > 0 {
-		t.know("OthersNotReady", "others", fmt.Sprintf("of the pool %s, %s not Ready, too", p.Name, areNot(ill)), "kubectl get nodes")
+		t.know("OthersNotReady", "others", fmt.Sprintf("in the pool %s, %s also not Ready", p.Name, areNot(ill)), "kubectl get nodes")
 	}
 }
 
@@ -337,12 +341,13 @@ func (r *removal) warnOfMachine(t *departingNode) {
 	switch {
 	case t.isBack(), t.returns(): // and boots the discovery image next
 	case t.keptByHub():
-		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s on, so that it comes back as a node when its kubelet starts next", t.Name),
+		t.know("KeptByHub", "power", fmt.Sprintf("the hub keeps %s powered on, so it becomes a node again at the next "+
+			"start of its kubelet", t.Name),
 			"set online: false in its BareMetalHost on the hub")
 	case t.Desired.Options.Remove.KeepRunning, t.power == "" && t.trouble == "" && !managed:
 		t.know("KeepsRunning", "power",
-			t.nodeName+" is not switched off: if it is not by then, it comes back as a node when its kubelet starts next",
-			"switch it off, or wipe its disk, once it is removed")
+			t.nodeName+" is not switched off: if it still runs after the removal, it becomes a node again at the next start of its kubelet",
+			"switch it off or wipe its disk after the removal")
 	}
 	if t.metal != nil && t.machine != nil && managed {
 		t.know("Deprovisioned", "metal", fmt.Sprintf("the cluster deprovisions and switches off the BareMetalHost %s", t.metal.Name), "")
@@ -350,18 +355,18 @@ func (r *removal) warnOfMachine(t *departingNode) {
 	for _, e := range r.Observed.Enrolled {
 		if t.Have != nil && e.Name == t.Name && !t.returns() {
 			t.know("HubMetalStays", "enrolled",
-				fmt.Sprintf("the BareMetalHost %s of the hub stays, detached: the hub does not switch the machine on or install it until the "+
-					"annotation is removed", e.Name), "")
+				fmt.Sprintf("the BareMetalHost %s of the hub remains and is detached: the hub does not switch on or install the machine until "+
+					"the annotation is removed", e.Name), "")
 		}
 	}
 	if !t.node.Ready && t.isReplaced() {
 		t.know("NotReadySince", "silent",
-			fmt.Sprintf("%s is not Ready since %s, and is taken for dead: be sure that its machine is off, since what runs on it is started "+
-				"elsewhere, too", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
+			fmt.Sprintf("%s has not been Ready since %s, and oaictl treats it as lost: make sure that its machine is off, because its pods "+
+				"are also started on other nodes", t.nodeName, t.node.ReadySince.UTC().Format(time.RFC3339)), "")
 	}
 	if !t.node.Ready && !t.isReplaced() && t.hasPods() {
-		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and are waited for",
-			"be sure that the machine is off, since what runs on it is started elsewhere, too; then, to go on without them, give "+
+		t.know("KubeletSilent", "silent", t.nodeName+" is not Ready: pods on it do not end, and oaictl waits for them",
+			"make sure that the machine is off, because its pods are also started on other nodes; then, to continue without them, give "+
 				"--skip-wait-for-delete-timeout 60")
 	}
 }

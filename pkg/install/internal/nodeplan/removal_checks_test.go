@@ -22,16 +22,16 @@ func TestRefusedRemovals(t *testing.T) {
 	}{
 		"one of three": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 2, true, "cp-0")
-		}, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, and needs 3"},
+		}, "EtcdQuorum", model.CodeInput, "etcd would have 2 members, but it needs 3"},
 		"two of four": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(4, 0, true, "cp-3", "cp-2")
-		}, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2 etcd would have 2 members"},
+		}, "EtcdQuorum", model.CodeInput, "without cp-3, cp-2, etcd would have 2 members"},
 		"the only one": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(1, 2, false, "cp-0")
 		}, "LastControlPlane", model.CodeInput, "the only node of the control plane"},
 		"all of them": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 0, false, "cp-0", "cp-1", "cp-2")
-		}, "LastControlPlane", model.CodeInput, "no node of the control plane would be left"},
+		}, "LastControlPlane", model.CodeInput, "no node of the control plane would remain"},
 		"the arbiter": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(4, 0, false, "cp-3")
 			w.Node("cp-3").Roles = []string{"arbiter"}
@@ -64,13 +64,13 @@ func TestRefusedRemovals(t *testing.T) {
 		}, "EtcdUnknown", model.CodeInput, "request timed out"},
 		"nobody knows it": {func() *decidetest.Shrinking {
 			return decidetest.NewShrinking(3, 2, true, "worker-7")
-		}, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or host worker-7"},
+		}, "UnknownNode", model.CodeNotFound, "neither the cluster nor the service has a node or a host worker-7"},
 		"a host that is no node yet": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Spoke.Nodes = w.Spoke.Nodes[:4]
 			w.Hosts[4].State, w.Hosts[4].Inventory.Interfaces = model.HostReady, nil
 			return w
-		}, "NoNode", model.CodeInput, "is no node of the cluster: it is ready"},
+		}, "NoNode", model.CodeInput, "is not a node of the cluster: its state is ready"},
 		"a host that installs": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Hosts[4].State, w.Hosts[4].Status = model.HostInstalling, "installing-in-progress"
@@ -80,7 +80,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, false, "worker-1")
 			w.Node("worker-1").Name = "worker-1.lab.example.com"
 			return w
-		}, "NodeOfOtherName", model.CodeNotFound, "the node worker-1.lab.example.com has an address of that host"},
+		}, "NodeOfOtherName", model.CodeNotFound, "the node worker-1.lab.example.com has an address or the UUID of that host"},
 		"several of that name": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, false, "other")
 			for i := range 2 {
@@ -109,7 +109,7 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.MachineSets[0].FollowsHosts = true
 			return w
-		}, "MachineSetFollowsHosts", model.CodeInput, "cannot be lowered"},
+		}, "MachineSetFollowsHosts", model.CodeInput, "cannot be scaled down"},
 		"a Machine of Cluster API": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.MachineOf("worker-1").Elsewhere = true
@@ -119,12 +119,12 @@ func TestRefusedRemovals(t *testing.T) {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.API = "https://api.other.example.com:6443"
 			return w
-		}, "OtherCluster", model.CodeInput, "is of another cluster"},
+		}, "OtherCluster", model.CodeInput, "is for another cluster"},
 		"credentials": {func() *decidetest.Shrinking {
 			w := decidetest.NewShrinking(3, 2, true, "worker-1")
 			w.Spoke.Trouble, w.Spoke.TroubleKind = "Unauthorized", model.TroubleCredentials
 			return w
-		}, "ClusterAccess", model.CodeAuth, "does not take the credentials"},
+		}, "ClusterAccess", model.CodeAuth, "rejects the credentials"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := test.world()
@@ -197,8 +197,8 @@ func TestWarningsOfRemoval(t *testing.T) {
 	want := []string{"LocalVolumes", "StorageNode", "PodsLost", "EmptyDirLost", "BudgetHolds", "RouterGoes", "OwnBalancer", "PoolPaused",
 		"OthersNotReady", "KeepsRunning"}
 	check.Slice(t, reasons(), want, "told")
-	check.Equal(t, w.Decide().Warnings[2].Message, "nothing makes these pods again: shop/web-worker-1", "of pods")
-	check.Contains(t, w.Decide().Warnings[5].Message, "no other is ready", "of the last router")
+	check.Contains(t, w.Decide().Warnings[2].Message, "shop/web-worker-1", "of pods")
+	check.Contains(t, w.Decide().Warnings[5].Message, "no other router is ready", "of the last router")
 	n.Cordoned = true // by a user
 	w.Memory = model.Memory{}
 	check.Slice(t, reasons(), want, "of a cordoned node")

@@ -74,15 +74,16 @@ func (t refusals) noPool() *model.Blocker {
 		return nil
 	case t.Have == nil:
 		return t.refuse("NoRecord", "no-record", model.CureNow,
-			fmt.Sprintf("the service has no host %s of this cluster that could go back to a pool", t.Name),
-			remedy+"; or, where its pool is in another namespace of the hub, give the file that names the pool, -f FILE")
+			fmt.Sprintf("the service has no host %s of this cluster that could return to a pool", t.Name),
+			remedy+"; or, if its pool is in another namespace of the hub, give the file that names the pool, -f FILE")
 	case t.infraEnv() != nil && t.infraEnv().ClusterID != "":
 		return t.refuse("NoPool", "no-pool", model.CureNow,
-			fmt.Sprintf("%s cannot go back to a pool: the InfraEnv %s, which it booted, is bound to the cluster", t.Name, t.infraEnv().Name), remedy)
+			fmt.Sprintf("%s cannot return to a pool: the InfraEnv %s that it booted from is bound to the cluster",
+				t.Name, t.infraEnv().Name), remedy)
 	case t.node != nil && !t.node.Ready && !t.begun():
 		return t.refuse("NotReturned", "not-ready", model.CureNow,
-			fmt.Sprintf("%s is not Ready: a machine that does not run does not come back to its pool", t.nodeName),
-			remedy+": it is in the pool again once it boots the discovery image")
+			fmt.Sprintf("%s is not Ready: a machine that does not run cannot return to its pool", t.nodeName),
+			remedy+": it returns to the pool when it boots the discovery image")
 	}
 	return nil
 }
@@ -98,9 +99,9 @@ func (t *departingNode) recordText() string {
 	}
 	switch {
 	case t.returnsFirst():
-		return fmt.Sprintf("give %s back to the pool %s: the service boots it into the discovery image", t.Name, pool)
+		return fmt.Sprintf("return %s to the pool %s: the service boots it into the discovery image", t.Name, pool)
 	case t.Have.Returns == model.ReturnByHub:
-		return fmt.Sprintf("give %s back to the pool %s: the hub boots it into the discovery image, through its BareMetalHost", t.Name, pool)
+		return fmt.Sprintf("return %s to the pool %s: the hub boots it into the discovery image, through its BareMetalHost", t.Name, pool)
 	}
 	return fmt.Sprintf("return %s to the pool %s; a person must boot it into the discovery image", t.Name, pool)
 }
@@ -114,7 +115,8 @@ func (t *departingNode) recordKind() model.Kind {
 
 // markNode records on the node which host it is: nothing else says so once the host has gone back.
 func (t steps) markNode() {
-	a := t.doing(model.MarkNode, "mark", t.node.Name, t.node.UID, "nothing else says that it is that host once it has gone back", false)
+	a := t.doing(model.MarkNode, "mark", t.node.Name, t.node.UID, "after the host has returned, only this mark tells which "+
+		"host the node was", false)
 	a.Host = t.Have.ID
 	t.act(a)
 }
@@ -124,8 +126,9 @@ func (t steps) markNode() {
 func (t steps) awaitReboot() {
 	w := model.Wait{
 		Key: t.key("reboots"), Scope: t.scope(), Who: model.WhoMachine,
-		For:  fmt.Sprintf("%s to be booted into the discovery image by the service's agent on it", t.nodeName),
-		Next: "see that agent: kubectl -n assisted-installer get pods -o wide; where it cannot do it, boot the discovery image by hand",
+		For: fmt.Sprintf("%s to be booted into the discovery image by the service's agent on it", t.nodeName),
+		Next: "look at that agent: kubectl -n assisted-installer get pods -o wide; if it cannot boot the host, boot the discovery image " +
+			"by hand",
 	}
 	i := slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Have != nil && h.Have.ID == t.node.Returns })
 	if i >= 0 && t.Hosts[i].Have.Status == statusByHand {

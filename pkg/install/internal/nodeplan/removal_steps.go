@@ -22,9 +22,10 @@ func (r *removal) stages(t *departingNode) {
 	}
 	do, pods := steps{t}, eviction{t}
 	stays := t.node != nil && !t.node.Deleting && (t.machine == nil || !t.machine.Deleting)
-	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is put on it", do.cordon)
+	add(stays && !(t.node.Cordoned && t.node.Leaving), model.CordonNode, "cordon "+t.nodeName+", so that no pod is scheduled on it", do.cordon)
 	add(stays && t.hasPods() && !t.silent(), model.EvictPods, pods.podsText(), pods.evict)
-	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host goes back", do.markNode)
+	add(t.returnsFirst() && t.node.Returns != t.Have.ID, model.MarkNode, "mark "+t.nodeName+" as a node whose host returns to its pool",
+		do.markNode)
 	add(t.returnsFirst(), t.recordKind(), t.recordText(), do.forget)
 	add(t.metal != nil && t.machine != nil && t.metal.Removes != t.nodeName && !t.metal.Deleting, model.MarkMetalHost,
 		"mark the BareMetalHost "+t.metalName()+" as that of "+t.nodeName, do.markMetal)
@@ -60,7 +61,7 @@ func (t *departingNode) secrets() []string {
 
 func (t steps) deleteSecrets() {
 	for _, name := range t.secrets() {
-		t.act(t.doing(model.DeleteSecret, "secret/"+name, name, "", "a node that comes back under that name gets its own", true))
+		t.act(t.doing(model.DeleteSecret, "secret/"+name, name, "", "a new node with that name gets its own certificates", true))
 	}
 }
 
@@ -70,7 +71,7 @@ func (t *departingNode) doing(kind model.Kind, what, name, target, reason string
 }
 
 func (t steps) cordon() {
-	t.act(t.doing(model.CordonNode, "cordon", t.node.Name, t.node.UID, "no pod is to be put on a node that goes", false))
+	t.act(t.doing(model.CordonNode, "cordon", t.node.Name, t.node.UID, "no new pod must be scheduled on a node that is removed", false))
 }
 
 func (t *departingNode) metalName() string {
@@ -83,7 +84,7 @@ func (t *departingNode) metalName() string {
 // markMetal records on the BareMetalHost which node it belongs to: nothing else says so once the Machine is gone.
 func (t steps) markMetal() {
 	t.act(t.doing(model.MarkMetalHost, "mark-metal", t.metal.Name, t.metal.UID,
-		"nothing else says that it is of "+t.nodeName+" once its Machine is gone", false))
+		"after its Machine is deleted, only this mark tells that it belongs to "+t.nodeName, false))
 }
 
 func (t steps) deleteMetal() {
@@ -117,7 +118,7 @@ func (t steps) switchOff() {
 		t.block(model.Blocker{
 			Key: key + "/trouble", Scope: t.scope(), Reason: "BMCTrouble", Cure: model.CurePerson, Hosts: []string{t.Name},
 			Message: fmt.Sprintf("%s cannot be switched off: %s", t.Name, t.trouble),
-			Remedy:  "see to its BMC; or switch it off by hand, and run the same command again with --keep-running",
+			Remedy:  "repair the access to its BMC; or switch it off by hand, and run the same command again with --keep-running",
 		})
 	case t.power == model.PowerGoingOff:
 		t.wait(model.Wait{Key: key, Scope: t.scope(), Who: model.WhoMachine, For: t.Name + " to be switched off"})
@@ -131,7 +132,7 @@ func (t steps) switchOff() {
 
 func (t *departingNode) nodeText() string {
 	if t.machine != nil {
-		return "delete the node " + t.nodeName + ", unless that goes with its Machine"
+		return "delete the node " + t.nodeName + ", unless it is deleted together with its Machine"
 	}
 	return "delete the node " + t.nodeName
 }
@@ -148,14 +149,14 @@ func (t steps) deleteNode() {
 		t.wait(model.Wait{Key: t.key("gone"), Scope: t.scope(), Who: model.WhoService,
 			For: fmt.Sprintf("the node %s to be gone%s", t.nodeName, what)})
 	default:
-		t.act(t.doing(model.DeleteNode, "delete", t.node.Name, t.node.UID, "its pods are gone, and nothing else keeps it", true))
+		t.act(t.doing(model.DeleteNode, "delete", t.node.Name, t.node.UID, "its pods have ended, and nothing else needs it", true))
 	}
 }
 
 // forget has the service forget the host, or keep it for other clusters.
 func (t steps) forget() {
 	if t.Have.Deleting {
-		t.wait(model.Wait{Key: t.key("record-gone"), Scope: t.scope(), Who: model.WhoService, For: "the service to forget the host " + t.Name})
+		t.wait(model.Wait{Key: t.key("record-gone"), Scope: t.scope(), Who: model.WhoService, For: "the service to delete the host " + t.Name})
 		return
 	}
 	reason := "its node is gone"

@@ -172,7 +172,7 @@ func (r *removal) hasTurn(t *departingNode) bool {
 		if other.votes() && len(other.left) > 0 {
 			t.wait(model.Wait{
 				Key: t.key("turn"), Scope: t.scope(), Who: model.WhoService,
-				For: fmt.Sprintf("%s to be removed, before %s is: nodes of the control plane go one at a time", other.nodeName, t.nodeName),
+				For: fmt.Sprintf("%s to be removed before %s: nodes of the control plane are removed one at a time", other.nodeName, t.nodeName),
 			})
 			return false
 		}
@@ -238,16 +238,16 @@ func Removed(removals []model.NodeRemoval) (message string, next model.Advice) {
 	var steps []string
 	if len(run) > 0 {
 		message += "; oaictl has not seen that " + listtext.ListText(run) + " is off"
-		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again creates its node again, with "+
-			"the certificate that it still has", listtext.ListText(run))))
+		steps = append(steps, string(model.Advicef("switch %s off, or wipe the disk: a kubelet that starts again uses its old "+
+			"certificate and creates its node again", listtext.ListText(run))))
 	}
 	if len(back) > 0 {
-		message += "; given back to their pools: " + listtext.ListText(back)
-		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), unless the "+
-			"service or a hub does so; {get hosts} shows when it is there", listtext.ListText(back))))
+		message += "; returned to their pools: " + listtext.ListText(back)
+		steps = append(steps, string(model.Advicef("boot the discovery image of its pool on %s ({download iso --infra-env POOL}), "+
+			"unless the service or a hub does this; {get hosts} shows when the host is in the pool", listtext.ListText(back))))
 	}
 	if len(named) > 0 {
-		steps = append(steps, string(model.Advicef("take %s out of the file: {add-node -f FILE} would add it again", listtext.ListText(named))))
+		steps = append(steps, string(model.Advicef("remove %s from the file: {add-node -f FILE} would add it again", listtext.ListText(named))))
 	}
 	return message, model.Advice(strings.Join(steps, "; "))
 }
@@ -282,5 +282,5 @@ func GiveUp(observed *model.Observed, plan *model.Plan) model.Advice {
 		return ""
 	}
 	commands = append(commands, "kubectl uncordon "+strings.Join(cordoned, " "))
-	return model.Advicef("to keep %s after all: %s", listtext.ListText(cordoned), strings.Join(commands, "; "))
+	return model.Advicef("to keep %s in the cluster: %s", listtext.ListText(cordoned), strings.Join(commands, "; "))
 }

@@ -40,7 +40,7 @@ func (a *obstacles) machineIsFree(h Host) {
 		b := model.Blocker{
 			Key: string(scopeOf(h)) + "/machine/" + m.Name, Scope: scopeOf(h), Reason: "MachineTaken", Cure: model.CureNow,
 			Field: "spec.hosts[" + h.Name + "]." + field, Hosts: []string{h.Name},
-			Message: fmt.Sprintf("%s has %s, which is %s of the cluster: it is the same machine", h.Name, what, owner),
+			Message: fmt.Sprintf("%s has %s, the same as %s of the cluster: it is the same machine", h.Name, what, owner),
 			Remedy:  anew(a.Desired, next),
 		}
 		if m.Deleting {
@@ -53,7 +53,7 @@ func (a *obstacles) machineIsFree(h Host) {
 
 // anew is what to do about a host whose machine is part of the cluster already; next frees the machine.
 func anew(desired *model.Desired, next model.Advice) model.Advice {
-	return model.Advice("correct what "+desired.Source()+" says of the host, or, if this machine is to be installed again: ") + next
+	return model.Advice("correct what "+desired.Source()+" contains for this host, or, to install this machine again: ") + next
 }
 
 // sameMachine is by which field a host is the machine of a BareMetalHost, and what they have in
@@ -141,13 +141,13 @@ func (a *obstacles) nodeOfMetal(m *model.BareMetalHost) string {
 // ownerOf is the owner of a BareMetalHost, and the advice how to take it from that owner.
 func (a *obstacles) ownerOf(m *model.BareMetalHost) (owner string, next model.Advice) {
 	if node := a.nodeOfMetal(m); node != "" {
-		owner = "that of the node " + node
+		owner = "the node " + node
 		if node != m.Name {
 			owner += " (BareMetalHost " + m.Name + ")"
 		}
 		return owner, a.removal(node)
 	}
-	owner, next = "that of the BareMetalHost "+m.Name, model.Advicef("kubectl delete baremetalhost -n openshift-machine-api %s",
+	owner, next = "the BareMetalHost "+m.Name, model.Advicef("kubectl delete baremetalhost -n openshift-machine-api %s",
 		listtext.Quoted(m.Name))
 	if m.Consumer != "" {
 		owner += " (Machine " + m.Consumer + ")"
@@ -204,7 +204,8 @@ func Recorded(desired *model.Desired, want *spec.Host, have *model.Host, field s
 	return model.Blocker{
 		Key: string(scope) + "/record/" + have.ID, Scope: scope, Reason: "MachineTaken", Cure: model.CureNow,
 		Field: "spec.hosts[" + want.Name + "]." + field, Hosts: []string{want.Name},
-		Message: fmt.Sprintf("what %s says of %s fits %s, a machine that was installed for this cluster already", desired.Source(), want.Name,
+		Message: fmt.Sprintf("%s describes %s with values that match %s, a machine that is already installed in this cluster",
+			desired.Source(), want.Name,
 			have.Label()),
 		Remedy: anew(desired, model.Command("remove-node", listtext.Quoted(have.DisplayName()), "--cluster",
 			listtext.Quoted(desired.Spec.Metadata.Name))),
@@ -225,7 +226,7 @@ func (a *obstacles) addressesAreFree(h Host) {
 		a.block(model.Blocker{
 			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken", Cure: model.CureNow,
 			Field: "spec.hosts[" + h.Name + "].net", Hosts: []string{h.Name},
-			Message: fmt.Sprintf("%s is given the address %s, which is %s", h.Name, address, owner),
+			Message: fmt.Sprintf("%s has the address %s in its settings, but this address belongs to %s", h.Name, address, owner),
 			Remedy:  "give the host an unused address",
 		})
 	}
@@ -235,15 +236,15 @@ func (a *obstacles) addressesAreFree(h Host) {
 func (a *obstacles) holderOf(h Host, address netip.Addr) string {
 	for i := range a.spoke.Nodes {
 		if n := &a.spoke.Nodes[i]; slices.Contains(n.Addresses, address) && n.Name != model.NodeName(hostnameOf(h)) {
-			return "that of the node " + n.Name
+			return "the node " + n.Name
 		}
 	}
 	if slices.Contains(a.spoke.VIPs, address) {
-		return "a virtual address of the cluster"
+		return "the virtual addresses of the cluster"
 	}
 	for _, network := range a.spoke.Networks {
 		if network.Contains(address) {
-			return fmt.Sprintf("inside the cluster's own network %s", network)
+			return fmt.Sprintf("the cluster's own network %s", network)
 		}
 	}
 	return ""
@@ -259,7 +260,9 @@ func (a *obstacles) mayBeTaken(h Host, address netip.Addr) {
 		}
 		a.warn(model.Warning{
 			Key: string(scopeOf(h)) + "/address/" + address.String(), Scope: scopeOf(h), Reason: "AddressTaken",
-			Message: fmt.Sprintf("%s is given the address %s, which the BareMetalHost %s of the cluster had when it was inspected", h.Name, address,
+			Message: fmt.Sprintf("%s has the address %s in its settings, but the BareMetalHost %s of the cluster had this address "+
+				"when it was inspected",
+				h.Name, address,
 				m.Name),
 			Next: "make sure that only one of the two machines has it",
 		})

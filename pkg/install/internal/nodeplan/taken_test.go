@@ -38,7 +38,7 @@ func metal(change func(*Question, *spec.Host)) Question {
 func fresh(q *Question) { q.Hosts[0].Have, q.Observed.Hosts = nil, nil }
 
 func TestTaken(t *testing.T) {
-	const node = "which is that of the node w-0 (BareMetalHost rack-0) of the cluster: it is the same machine"
+	const node = "the same as the node w-0 (BareMetalHost rack-0) of the cluster: it is the same machine"
 	blocked := func(what string) string { return "blocked (now): MachineTaken: w-9 has " + what }
 	for name, test := range map[string]struct {
 		change func(*Question, *spec.Host)
@@ -67,7 +67,7 @@ func TestTaken(t *testing.T) {
 		"the same system": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000", System: "a"}
-		}, blocked("the BMC http://10.0.0.1:8000, which is that of the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine")},
+		}, blocked("the BMC http://10.0.0.1:8000, the same as the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine")},
 		"made for it": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.BMC = &spec.BMC{Address: "http://10.0.0.1:8000/redfish/v1/Systems/b"}
@@ -79,7 +79,7 @@ func TestTaken(t *testing.T) {
 		"being deleted": {func(q *Question, h *spec.Host) {
 			fresh(q)
 			h.Match.MAC, q.Observed.Spoke.BareMetalHosts[1].Deleting = "52:54:00:00:00:11", true
-		}, "blocked (person): MachineTaken: w-9 has the MAC address 52:54:00:00:00:11, which is that of the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine"},
+		}, "blocked (person): MachineTaken: w-9 has the MAC address 52:54:00:00:00:11, the same as the BareMetalHost rack-1 (Machine m-1) of the cluster: it is the same machine"},
 		"registered": {func(q *Question, h *spec.Host) {
 			h.Match = spec.Match{Serial: "7"}
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "localhost", Day2: true, State: model.HostReady,
@@ -94,20 +94,20 @@ func TestTaken(t *testing.T) {
 			q.Hosts[0].Have = nil
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostInstalled,
 				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
-		}, "blocked (now): MachineTaken: what the file says of w-9 fits cp-7 (MAC 52:54:00:00:09:09), a machine that was installed for this cluster already"},
+		}, "blocked (now): MachineTaken: the file describes w-9 with values that match cp-7 (MAC 52:54:00:00:09:09), a machine that is already installed in this cluster"},
 		"recorded, and lost": {func(q *Question, h *spec.Host) {
 			q.Hosts[0].Have = nil
 			q.Observed.Hosts[0] = model.Host{ID: "id-1", Hostname: "cp-7", State: model.HostFailed,
 				Inventory: model.Inventory{Known: true, Interfaces: []model.Interface{{MAC: "52:54:00:00:09:09"}}}}
 		}, ""},
 		"address of a node": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.10/24"} },
-			"blocked (now): AddressTaken: w-9 is given the address 192.0.2.10, which is that of the node w-0"},
+			"blocked (now): AddressTaken: w-9 has the address 192.0.2.10 in its settings, but this address belongs to the node w-0"},
 		"virtual address": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.100/24"} },
-			"blocked (now): AddressTaken: w-9 is given the address 192.0.2.100, which is a virtual address of the cluster"},
+			"blocked (now): AddressTaken: w-9 has the address 192.0.2.100 in its settings, but this address belongs to the virtual addresses of the cluster"},
 		"address of a pod": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "10.129.0.7/24"} },
-			"blocked (now): AddressTaken: w-9 is given the address 10.129.0.7, which is inside the cluster's own network 10.128.0.0/14"},
+			"blocked (now): AddressTaken: w-9 has the address 10.129.0.7 in its settings, but this address belongs to the cluster's own network 10.128.0.0/14"},
 		"address that was seen": {func(q *Question, h *spec.Host) { fresh(q); h.Net = &spec.HostNet{IP: "192.0.2.11/24"} },
-			"warn AddressTaken: w-9 is given the address 192.0.2.11, which the BareMetalHost rack-1 of the cluster had when it was inspected"},
+			"warn AddressTaken: w-9 has the address 192.0.2.11 in its settings, but the BareMetalHost rack-1 of the cluster had this address when it was inspected"},
 		"its own address": {func(q *Question, h *spec.Host) { h.Net = &spec.HostNet{IP: "192.0.2.10/24"} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,9 +119,9 @@ func TestTaken(t *testing.T) {
 // TestTakenAdvice: what to type is for the node, the Machine or the BareMetalHost that is there.
 func TestTakenAdvice(t *testing.T) {
 	for mac, want := range map[string]string{
-		"52:54:00:00:00:10": "correct what the file says of the host, or, if this machine is to be installed again: oaictl remove-node w-0 --cluster lab",
-		"52:54:00:00:00:11": "correct what the file says of the host, or, if this machine is to be installed again: kubectl delete machine -n openshift-machine-api m-1",
-		"52:54:00:00:00:12": "correct what the file says of the host, or, if this machine is to be installed again: kubectl delete baremetalhost -n openshift-machine-api 'spare;1'",
+		"52:54:00:00:00:10": "correct what the file contains for this host, or, to install this machine again: oaictl remove-node w-0 --cluster lab",
+		"52:54:00:00:00:11": "correct what the file contains for this host, or, to install this machine again: kubectl delete machine -n openshift-machine-api m-1",
+		"52:54:00:00:00:12": "correct what the file contains for this host, or, to install this machine again: kubectl delete baremetalhost -n openshift-machine-api 'spare;1'",
 	} {
 		answer := Ahead(metal(func(q *Question, h *spec.Host) {
 			fresh(q)

@@ -151,7 +151,7 @@ func (q *Question) loses(m *Machine) string { return q.losesAfter(q.ahead(m), m)
 func (q *Question) losesAfter(ahead []*Machine, m *Machine) string {
 	all, well := q.votes()
 	if well < quorum.Majority(all) {
-		return fmt.Sprintf("%d of %s of etcd are well, and that is no majority: OpenShift's documentation of disaster recovery is what to follow",
+		return fmt.Sprintf("%d of %s of etcd are healthy, which is not a majority: follow OpenShift's documentation of disaster recovery",
 			well, listtext.CountText(all, "member"))
 	}
 	if member := q.member(m); member != nil && !q.isIll(m, member) {
@@ -179,13 +179,14 @@ func (q *Question) losesVote(ahead []*Machine, m *Machine, member *model.EtcdMem
 	case well >= leave.Needs():
 		return ""
 	case well < then:
-		return fmt.Sprintf("without %s%s etcd would have %s of which %d are well, and needs %d",
+		return fmt.Sprintf("without %s%s etcd would have %s of which %d are healthy, but it needs %d",
 			m.Name, afterThem(ahead), listtext.CountText(all, "member"), well, then)
 	case well < now && leave.Early:
-		return fmt.Sprintf("until the etcd operator has taken the member of %s away%s, etcd would have %s of which %d are well, and needs %d",
+		return fmt.Sprintf("until the etcd operator has removed the member of %s%s, etcd would have %s of which %d are "+
+			"healthy, but it needs %d",
 			m.Name, afterThem(ahead), listtext.CountText(all+1, "member"), well, now)
 	}
-	return fmt.Sprintf("without %s etcd would have %s, and could not do without it: another one has to join first",
+	return fmt.Sprintf("without %s etcd would have %s, which is not enough: another member must join first",
 		m.Name, listtext.CountText(all, "member"))
 }
 
@@ -266,11 +267,11 @@ func (q *Question) unmade(m *Machine) string {
 	node := q.node(m)
 	switch {
 	case node == nil:
-		return fmt.Sprintf("Machine %s is being made: it has no node yet", m.Name)
+		return fmt.Sprintf("Machine %s is being created: it has no node yet", m.Name)
 	case q.member(m) == nil && !node.Ready:
-		return fmt.Sprintf("Machine %s is being made: its node %s is not Ready yet", m.Name, node.Name)
+		return fmt.Sprintf("Machine %s is being created: its node %s is not Ready yet", m.Name, node.Name)
 	case q.member(m) == nil:
-		return fmt.Sprintf("Machine %s is being made: its node %s is no member of etcd yet", m.Name, node.Name)
+		return fmt.Sprintf("Machine %s is being created: its node %s is not a member of etcd yet", m.Name, node.Name)
 	}
 	return ""
 }
@@ -320,7 +321,7 @@ func (q *Question) sick(beside *Machine) []string {
 		}
 	}
 	for _, ill := range quorum.IllBeside(etcd, name, own) {
-		text := "the etcd member " + ill + " is not well"
+		text := "the etcd member " + ill + " is not healthy"
 		if isStarting(etcd, ill) {
 			text = "the etcd member at " + ill + " has not started yet"
 		}

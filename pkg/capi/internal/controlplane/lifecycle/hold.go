@@ -75,7 +75,8 @@ func CheckDeletion(q *Question, m *Machine) DeletionBlock {
 	}
 	if why := q.unreachable(); why != "" {
 		return DeletionBlock{Reason: ReasonClusterUnreachable,
-			Message: fmt.Sprintf("whether its member of etcd is gone is not known: %s; if there is no such cluster any more: %s", why, unhook(m))}
+			Message: fmt.Sprintf("it is not known whether its member of etcd is removed: %s; if the cluster does not exist any more: %s",
+				why, unhook(m))}
 	}
 	if q.Spoke.Etcd == nil && !slices.ContainsFunc(q.Spoke.Operators, func(o model.ClusterOperator) bool { return o.Name == operatorEtcd }) {
 		return DeletionBlock{Release: true} // a cluster with an etcd that is not managed
@@ -85,7 +86,7 @@ func CheckDeletion(q *Question, m *Machine) DeletionBlock {
 	}
 	// Only now may others take the machine away: what etcd can do without is known.
 	if hooks := otherHooks(m); len(hooks) > 0 {
-		held := DeletionBlock{Reason: ReasonWaitingForHooks, Message: "waiting for the hooks of others, which need the node: " +
+		held := DeletionBlock{Reason: ReasonWaitingForHooks, Message: "waiting for hooks of other controllers, which need the node: " +
 			listtext.ListText(hooks)}
 		if member != nil {
 			held.Member = member.ID
@@ -111,7 +112,8 @@ func (q *Question) withoutMember(m *Machine) DeletionBlock {
 		texts = append(texts, fmt.Sprintf("%s (%s)", o.ID, o.Address))
 	}
 	return DeletionBlock{Reason: ReasonEtcdUnknown,
-		Message: fmt.Sprintf("which member of etcd is its own is not known: of no node are %s; see whose they are: kubectl -n openshift-etcd "+
+		Message: fmt.Sprintf("its member of etcd is not known; these members of etcd belong to no node: %s; find out which machines "+
+			"they ran on: kubectl -n openshift-etcd "+
 			"get configmap etcd-endpoints -o yaml", listtext.ListText(texts))}
 }
 
@@ -126,15 +128,17 @@ func (q *Question) withMember(m *Machine, member *model.EtcdMember) DeletionBloc
 	case byOperator:
 		own := q.Spoke.MachineOf(node.Name)
 		return DeletionBlock{Reason: ReasonRemovalRequired, Message: fmt.Sprintf(
-			"the etcd operator takes the member %s of %s away once its Machine of the cluster itself is deleted: kubectl -n openshift-machine-api "+
+			"the etcd operator removes the member %s of %s when the Machine in the installed cluster is deleted: kubectl -n "+
+				"openshift-machine-api "+
 				"delete machine %s", member.ID, node.Name, listtext.Quoted(own.Name))}
 	case node != nil && node.Deleting:
-		return DeletionBlock{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be gone; it is held by %s", node.Name,
+		return DeletionBlock{Reason: ReasonWaitingForNode, Message: fmt.Sprintf("waiting for the node %s to be "+
+			"gone; it is held by %s", node.Name,
 			listtext.ListText(node.Finalizers))}
 	case node != nil && node.Ready:
 		return DeletionBlock{
 			Reason:     ReasonWaitingForNode,
-			Message:    fmt.Sprintf("the node %s is deleted: as long as it is there, the etcd operator would make it a member again", node.Name),
+			Message:    fmt.Sprintf("the node %s is deleted first: while it exists, the etcd operator would make it a member again", node.Name),
 			DeleteNode: true, NodeName: node.Name, NodeID: node.UID,
 		}
 	}
@@ -184,21 +188,22 @@ func (q *Question) undrained(m *Machine) string {
 		return ""
 	}
 	if why := q.unreachable(); why != "" {
-		return fmt.Sprintf("whether it has a node is not known: %s; to let it go undrained: %s", why, unhook(m))
+		return fmt.Sprintf("it is not known whether it has a node: %s; to release it without a drain: %s", why, unhook(m))
 	}
 	if node := q.node(m); node != nil {
-		return fmt.Sprintf("waiting for Cluster API to find the node %s, and to drain it; to let it go undrained: %s", node.Name, unhook(m))
+		return fmt.Sprintf("waiting for Cluster API to find the node %s, and to drain it; to release it without a drain: %s",
+			node.Name, unhook(m))
 	}
 	return ""
 }
 
 // installing says that a Machine waits for the end of the installation. The host of a pool cannot leave before.
 func installing(m *Machine) string {
-	const text = "the installation runs, and fails without this machine, which goes once that is over"
+	const text = "the installation is running and fails without this machine; the machine is deleted after the installation"
 	if m.Pooled {
 		return text
 	}
-	return text + "; to let it go now: " + unhook(m)
+	return text + "; to release it now: " + unhook(m)
 }
 
 // unhook is the command by which a person releases a Machine that is held.

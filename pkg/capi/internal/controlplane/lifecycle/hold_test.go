@@ -93,7 +93,7 @@ func TestHold(t *testing.T) {
 		{name: "its member and its node are gone", have: 3, change: func(p *plane) { p.loseNode(0); p.loseMember(0) }, release: true},
 		{name: "it never was a member", have: 4, change: func(p *plane) { p.loseMember(0) }, release: true},
 		{name: "it never joined", have: 4, change: neverJoined, release: true},
-		{name: "etcd would lose its majority", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonEtcdQuorum, message: "without m-0 etcd would have 2 members of which 1 are well, and needs 2"},
+		{name: "etcd would lose its majority", have: 3, change: func(p *plane) { p.dies(1) }, reason: ReasonEtcdQuorum, message: "without m-0 etcd would have 2 members of which 1 are healthy, but it needs 2"},
 		{name: "etcd has lost its majority", have: 3, change: func(p *plane) { p.dies(0); p.dies(1) }, reason: ReasonEtcdQuorum, message: "disaster recovery"},
 		{name: "the cluster does not answer", have: 3, change: func(p *plane) { p.Spoke.Trouble = "timeout" }, reason: ReasonClusterUnreachable, message: "kubectl -n clusters annotate machine m-0 " + HookAnnotation + "-"},
 		{name: "nobody has looked", have: 3, change: func(p *plane) { p.Spoke = nil }, reason: ReasonClusterUnreachable},
@@ -108,7 +108,7 @@ func TestHold(t *testing.T) {
 			change: func(p *plane) { p.Phase, p.Spoke = Installing, nil },
 		},
 		{
-			name: "the installation runs, and a pool has its host", have: 3, reason: ReasonInstalling, message: "goes once that is over",
+			name: "the installation runs, and a pool has its host", have: 3, reason: ReasonInstalling, message: "is deleted after the installation",
 			change: func(p *plane) { p.Phase, p.Spoke, p.machine(0).Pooled = Installing, nil, true },
 		},
 		{name: "the installation runs, and it is the only one", have: 1, reason: ReasonInstalling, change: func(p *plane) { p.Phase, p.Spoke = Installing, nil }},
@@ -174,7 +174,7 @@ func TestMachinesLeaveEtcdOneAfterTheOther(t *testing.T) {
 	reasons(p, ReasonRemovalRequired, ReasonEtcdQuorum)
 	p.loseMember(1)
 	p.loseMachine(1)
-	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another one has to join first") {
+	if h := CheckDeletion(&p.Question, p.machine(0)); h.Reason != ReasonEtcdQuorum || !strings.Contains(h.Message, "another member must join first") {
 		t.Errorf("got %+v", h)
 	}
 	p.addMachine(3)

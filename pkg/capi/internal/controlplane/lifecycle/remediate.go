@@ -68,9 +68,9 @@ func (d *decider) judge(m *Machine) (Verdict, *Remediation) {
 	}
 	switch d.Phase {
 	case Installing:
-		return deferred("the installation runs, and decides by itself what becomes of its hosts: it takes no other ones")
+		return deferred("the installation is running, and does not accept other hosts")
 	case Stopped:
-		return cannot("the installation has failed, and replacing one of its hosts does not change that")
+		return cannot("the installation has failed, and a replacement of one of its hosts does not repair it")
 	case Before:
 		if why := isWell(m); why != "" {
 			return cannot(why)
@@ -99,16 +99,17 @@ func isWell(m *Machine) string {
 	case model.HostAbsent, model.HostDisconnected, model.HostFailed:
 		return ""
 	case model.HostBlocked:
-		return fmt.Sprintf("its host %s is there, and validations of it fail, which are to be seen on its config: another host may not do better",
+		return fmt.Sprintf("its host %s is registered, but some of its validations fail; its config shows them. Another host may "+
+			"have the same problem",
 			m.Host.DisplayName())
 	}
-	return fmt.Sprintf("its host %s is well: the installation has not begun for another reason", m.Host.DisplayName())
+	return fmt.Sprintf("its host %s has no problem: the installation has not started for another reason", m.Host.DisplayName())
 }
 
 // mayLeave says why an unhealthy Machine of an installed cluster is not replaced yet, or never by itself.
 func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	if len(d.Machines) <= 1 {
-		return "", "it is the only Machine of the control plane: without it there is no cluster"
+		return "", "it is the only Machine of the control plane: the cluster cannot run without it"
 	}
 	if why := d.unknown(); why != "" {
 		return why, ""
@@ -117,7 +118,7 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 	// join.
 	if len(d.unsettled(m)) == len(d.unsettled(nil)) {
 		if d.anyStuck() {
-			return "waiting for a Machine that is being deleted, and that etcd cannot do without yet", ""
+			return "waiting for a Machine that is being deleted, but that etcd still needs", ""
 		}
 		for _, other := range d.living() {
 			if other.Name == m.Name || IsUnhealthy(other.Machine) {
@@ -135,7 +136,8 @@ func (d *decider) mayLeave(m *Machine) (wait, never string) {
 		return "", why
 	}
 	if all, well := d.votes(); well < all && d.member(m) != nil && !d.isIll(m, d.member(m)) {
-		return fmt.Sprintf("%d of %s of etcd are well, and none can join in its place before all are", well, listtext.CountText(all, "member")),
+		return fmt.Sprintf("%d of %s of etcd are healthy, and a new member can only join when all are healthy",
+				well, listtext.CountText(all, "member")),
 			""
 	}
 	return "", ""
@@ -159,13 +161,13 @@ func (d *decider) retry(m *Machine) (*Remediation, Verdict) {
 	if again := since.Add(seconds(limits.RetryPeriodSeconds, 0)); again.After(d.Now) {
 		d.again(again)
 		return nil, Verdict{ReasonDeferred,
-			fmt.Sprintf("it was made for %s, which was replaced within spec.remediation.retryPeriodSeconds (%d): it is replaced at "+
+			fmt.Sprintf("it is the replacement of %s, made within the last spec.remediation.retryPeriodSeconds (%d): it is replaced at "+
 				"%s at the earliest",
 				last.Machine, ptr.Deref(limits.RetryPeriodSeconds, 0), again.UTC().Format(time.RFC3339))}
 	}
 	if most := limits.MaxRetry; most != nil && last.RetryCount >= *most {
 		return nil, Verdict{ReasonCannotBeRemediated,
-			fmt.Sprintf("it was made for %s, and replacing it again would exceed spec.remediation.maxRetry (%d)", last.Machine, *most)}
+			fmt.Sprintf("it is the replacement of %s, and another replacement would exceed spec.remediation.maxRetry (%d)", last.Machine, *most)}
 	}
 	return noted, Verdict{}
 }

@@ -20,7 +20,7 @@ func (d *decider) scale() {
 		d.scaleBefore()
 	case Installing, Stopped:
 		if len(d.living()) != d.replicas() {
-			d.block("the installation decides which machines take part, and is not over")
+			d.block("the installation is still running, and its machines cannot be changed")
 		}
 	case Installed:
 		d.scaleInstalled()
@@ -80,7 +80,7 @@ func (d *decider) cannotRoll() string {
 	case d.replicas() == 1:
 		return "a single node is the whole cluster, which would be lost with its machine"
 	case d.isFenced():
-		return "with fencing, each of the two machines is needed until the other one is back: replace them by hand"
+		return "with fencing, each of the two machines is needed until the other one is Ready again: replace them by hand"
 	}
 	return ""
 }
@@ -118,7 +118,7 @@ func (d *decider) make(cause Cause) {
 func (d *decider) dead() {
 	for _, member := range d.orphans() {
 		d.ByPerson = true
-		d.block(fmt.Sprintf("the member %s (%s) of etcd has no node any more; a person must remove it: %s",
+		d.block(fmt.Sprintf("the member %s (%s) of etcd has no node any more; a person must remove the member: %s",
 			member.ID, member.Address, quorum.Remove(d.Spoke, "", member.ID)))
 	}
 }
@@ -145,7 +145,7 @@ func (d *decider) shrink(cause Cause, eligible []*Machine) {
 		return
 	}
 	if d.anyStuck() {
-		d.block("a Machine is being deleted that etcd cannot do without yet")
+		d.block("a Machine is being deleted, but etcd still needs it")
 		return
 	}
 	m := d.victim(eligible)

@@ -67,7 +67,7 @@ func (m *MachineObjects) Outdated(spec *controlplanev1.OpenshiftAssistedControlP
 		}
 	}
 	if isStray(m.Machine, domains) {
-		fields = append(fields, fmt.Sprintf("spec.failureDomain: %s is no failure domain of the control plane any more",
+		fields = append(fields, fmt.Sprintf("spec.failureDomain: %s is not a failure domain of the control plane any more",
 			m.Machine.Spec.FailureDomain))
 	}
 	return fields

@@ -93,7 +93,7 @@ func TestOutdated(t *testing.T) {
 			"no failure domain any more", func(_ *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 				m.Machine.Spec.FailureDomain = "c"
 			},
-			[]string{"spec.failureDomain: c is no failure domain of the control plane any more"},
+			[]string{"spec.failureDomain: c is not a failure domain of the control plane any more"},
 		},
 		{"another version", func(s *controlplanev1.OpenshiftAssistedControlPlaneSpec, m *MachineObjects) {
 			s.Version, s.DistributionVersion, m.Machine.Spec.Version = "v1.34.1", "4.21.1", "v1.33.4"

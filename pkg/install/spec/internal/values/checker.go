@@ -190,7 +190,7 @@ const ownDomain = "oaictl.io/"
 func (k *Checker) AgentLabels(field string, labels map[string]string) {
 	k.Labels(field, labels)
 	for key := range labels {
-		k.ReportIf(strings.HasPrefix(key, ownDomain), Join(field, key), "is a label by which oaictl finds its objects", "use another key")
+		k.ReportIf(strings.HasPrefix(key, ownDomain), Join(field, key), "is a label that oaictl uses to find its objects", "use another key")
 	}
 }
 
@@ -209,7 +209,7 @@ func PullSecretError(text string) error {
 	}
 	for i, registry := range slices.Sorted(maps.Keys(secret.Auths)) {
 		auth := secret.Auths[registry].Auth
-		which := fmt.Sprintf("of its %d auths, number %d in alphabetical order", len(secret.Auths), i+1)
+		which := fmt.Sprintf("entry number %[2]d (in alphabetical order) of its %[1]d auths", len(secret.Auths), i+1)
 		login, err := base64.StdEncoding.DecodeString(auth)
 		user, password, found := strings.Cut(string(login), ":")
 		switch {
@@ -231,7 +231,7 @@ func jsonError(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("it is not JSON, from byte %d on", syntax.Offset)
 	case errors.As(err, &kind):
-		return fmt.Errorf("it has a %s at byte %d, where something else belongs", kind.Value, kind.Offset)
+		return fmt.Errorf("it has an unexpected %s at byte %d", kind.Value, kind.Offset)
 	default:
 		return errors.New("it is not JSON")
 	}
@@ -245,7 +245,7 @@ func KeyError(line string) error {
 	parts := strings.Fields(line)
 	if !slices.Contains(keyTypes, parts[0]) {
 		if len(parts) > 1 && len(parts[0]) < 40 {
-			return errors.New("is not a public key of a type that the service takes (" + strings.Join(keyTypes, ", ") + ")")
+			return errors.New("is not a public key of a type that the service accepts (" + strings.Join(keyTypes, ", ") + ")")
 		}
 		return errors.New("is not a public key")
 	}
@@ -254,11 +254,11 @@ func KeyError(line string) error {
 	}
 	blob, err := base64.StdEncoding.DecodeString(parts[1])
 	if err != nil || len(blob) < 4 {
-		return errors.New("is not a public key: what stands behind its type is not base64")
+		return errors.New("is not a public key: the text after its type is not base64")
 	}
 	size := binary.BigEndian.Uint32(blob)
 	if uint64(size) > uint64(len(blob)-4) || string(blob[4:4+size]) != parts[0] {
-		return fmt.Errorf("is cut off or damaged: it says %s, but is something else", parts[0])
+		return fmt.Errorf("is truncated or damaged: its type is %s, but its content is different", parts[0])
 	}
 	return nil
 }
@@ -276,14 +276,14 @@ func CertificatesError(text string) error {
 		block, after := encpem.Decode(rest)
 		switch {
 		case block == nil:
-			return fmt.Errorf("number %d of its certificates is cut off or damaged", n)
+			return fmt.Errorf("certificate number %d is truncated or damaged", n)
 		case strings.Contains(block.Type, "PRIVATE KEY"):
 			return errors.New("holds a private key")
 		case block.Type != "CERTIFICATE":
-			return fmt.Errorf("number %d of its blocks is no certificate", n)
+			return fmt.Errorf("block number %d is not a certificate", n)
 		}
 		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("number %d of its certificates cannot be read", n)
+			return fmt.Errorf("certificate number %d cannot be read", n)
 		}
 		rest = after
 	}
@@ -317,7 +317,7 @@ func (k *Checker) Overrides(field string, values map[string]any, secrets ...stri
 		}
 	}
 	if _, err := Marshal(values); err != nil {
-		k.Report(field, "holds a number that JSON has no notation for", "")
+		k.Report(field, "contains a number that JSON cannot represent", "")
 	}
 }
 

@@ -68,9 +68,9 @@ func FencingAddress(address, system string) (url, wrong string) {
 	path, named := systemPath("/"+path, system)
 	switch {
 	case scheme == "http" || strings.HasSuffix(scheme, "+http"):
-		return address, "is an address without TLS, but a cluster speaks HTTPS alone to power its nodes off"
+		return address, "is an address without TLS, but a cluster only uses HTTPS to power off its nodes"
 	case !named:
-		return address, "does not name the system at the BMC, which a cluster needs to power its nodes off"
+		return address, "does not contain the system of the BMC, which a cluster needs to power off its nodes"
 	case found && system == "" && strings.Contains(scheme, "https") && strings.Contains(address, "redfish"):
 		return address, ""
 	}
@@ -105,16 +105,18 @@ func (k *Checker) MAC(field, text string) {
 // BMCAddress checks the address of a BMC.
 func (k *Checker) BMCAddress(field, text string) {
 	if !IsBMC(text) {
-		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as https://10.0.0.1/redfish/v1/Systems/1")
+		k.Report(field, "is not the address of a BMC", "write an IP address, a host name, or a URL such as "+
+			"https://10.0.0.1/redfish/v1/Systems/1")
 		return
 	}
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
 		if strings.Contains(strings.SplitN(rest, "/", 2)[0], "@") {
-			k.Report(field, "holds a user, or a password", "write them as credentials")
+			k.Report(field, "contains a user or a password", "write them as credentials")
 		}
 		if !strings.HasSuffix(scheme, "http") && !strings.HasSuffix(scheme, "https") &&
 			!slices.Contains([]string{"redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia", "ilo4-virtualmedia"}, scheme) {
-			k.Report(field, fmt.Sprintf("the scheme %q is not one that oaictl speaks", scheme), "use Redfish: https://ADDRESS/redfish/v1/Systems/ID")
+			k.Report(field, fmt.Sprintf("the scheme %q is not supported by oaictl",
+				scheme), "use Redfish: https://ADDRESS/redfish/v1/Systems/ID")
 		}
 	}
 }
@@ -136,20 +138,20 @@ func (k *Checker) InstallerArgs(list string, args []string) {
 		takesValue, known := installerFlags[flag]
 		switch {
 		case !known:
-			k.Report(field, fmt.Sprintf("%q is not a flag that the service passes on", flag),
-				"it passes on --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and "+
+			k.Report(field, fmt.Sprintf("the service does not accept the flag %q", flag),
+				"it accepts --append-karg, --delete-karg, -n, --copy-network, --network-dir, --save-partlabel, --save-partindex, --image-url and "+
 					"--image-file")
 		case hasValue && !takesValue:
-			k.Report(field, fmt.Sprintf("the flag %s takes no value", flag), "")
+			k.Report(field, fmt.Sprintf("the flag %s has no value", flag), "")
 		case takesValue && !hasValue && (j+1 == len(args) || strings.HasPrefix(args[j+1], "-")):
-			k.Report(field, fmt.Sprintf("the flag %s lacks its value", flag), "write the value as the next entry of the list")
+			k.Report(field, fmt.Sprintf("the flag %s needs a value", flag), "write the value as the next entry of the list")
 		case hasValue:
-			k.Report(field, fmt.Sprintf("the value of %s stands in the same entry, which the service does not take", flag),
+			k.Report(field, fmt.Sprintf("the value of %s is in the same entry, which the service does not accept", flag),
 				"write the value as the next entry of the list")
 		case takesValue:
 			j++
 			k.ReportIf(!installerValue.MatchString(args[j]), fmt.Sprintf("%s[%d]", list, j),
-				fmt.Sprintf("%q has a character that the service does not take", args[j]), `use letters, digits and @!#$%*()_+-=/.,";':{}[]<`)
+				fmt.Sprintf("%q has a character that the service does not accept", args[j]), `use letters, digits and @!#$%*()_+-=/.,";':{}[]<`)
 		}
 	}
 }
@@ -256,9 +258,10 @@ func (k *Checker) Prefix(field, text string) (netip.Prefix, bool) {
 	case prefix.Addr().Is4In6():
 		k.Report(field, fmt.Sprintf("%q is an IPv4 address written as IPv6", text), "")
 	case prefix.Bits() == 0:
-		k.Report(field, fmt.Sprintf("%q is every address there is", text), "")
+		k.Report(field, fmt.Sprintf("%q includes all addresses", text), "")
 	case prefix.Masked() != prefix:
-		k.Report(field, fmt.Sprintf("%q is an address in a network, not the network", text), fmt.Sprintf("write %q", prefix.Masked()))
+		k.Report(field, fmt.Sprintf("%q is an address in a network, not the address of the network", text), fmt.Sprintf("write %q",
+			prefix.Masked()))
 	default:
 		return prefix, true
 	}
