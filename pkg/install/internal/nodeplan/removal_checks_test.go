@@ -148,7 +148,7 @@ func TestMembersOfNoNode(t *testing.T) {
 	w.DropNode("cp-3")
 	w.DropNode("cp-4")
 	check.Equal(t, w.Decide().Blockers[0].Message, "neither the cluster nor the service has a node or host worker-7; "+
-		"the etcd members of no node are a3 (192.168.127.13)")
+		"these etcd members belong to no node: a3 (192.168.127.13)")
 }
 
 // TestNothingBeginsBesideARefusal: where one of several nodes is refused, none begins; one that has
