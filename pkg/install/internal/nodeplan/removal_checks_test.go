@@ -147,7 +147,7 @@ func TestMembersOfNoNode(t *testing.T) {
 	w := decidetest.NewShrinking(5, 0, false, "worker-7", "cp-4")
 	w.DropNode("cp-3")
 	w.DropNode("cp-4")
-	check.Equal(t, w.Decide().Blockers[0].Message, "neither the cluster nor the service has a node or host worker-7; "+
+	check.Equal(t, w.Decide().Blockers[0].Message, "neither the cluster nor the service has a node or a host worker-7; "+
 		"these etcd members belong to no node: a3 (192.168.127.13)")
 }
 
