@@ -295,7 +295,13 @@ func (s *sourceFile) text(e ast.Expr) (string, bool) {
 	return literal(e)
 }
 
+// literal is a string that is written as one literal, or as several that are joined.
 func literal(e ast.Expr) (string, bool) {
+	if sum, ok := e.(*ast.BinaryExpr); ok && sum.Op == token.ADD {
+		left, leftOK := literal(sum.X)
+		right, rightOK := literal(sum.Y)
+		return left + right, leftOK && rightOK
+	}
 	l, ok := e.(*ast.BasicLit)
 	if !ok || l.Kind != token.STRING {
 		return "", false
@@ -422,12 +428,15 @@ func literals(pattern *regexp.Regexp) func(*sourceFile) []string {
 			if _, ok := n.(*ast.ImportSpec); ok {
 				return false
 			}
-			if e, ok := n.(*ast.BasicLit); ok {
-				if text, ok := literal(e); ok && pattern.MatchString(text) {
-					found = append(found, text)
-				}
+			e, ok := n.(ast.Expr)
+			if !ok {
+				return true
 			}
-			return true
+			text, ok := literal(e)
+			if ok && pattern.MatchString(text) {
+				found = append(found, text)
+			}
+			return !ok
 		})
 		return found
 	}
