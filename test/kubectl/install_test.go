@@ -143,7 +143,7 @@ func changes(t *testing.T, d *desk, file string) {
 		{"download ignition plugged", "hands out no files"},
 		{"download manifests plugged --system", "a hub does not show them"},
 		{"create cluster --simulate -f " + file, "a hub needs an API server"},
-		{"get clusters --service-url http://x", "--service-url goes with --backend rest"},
+		{"get clusters --service-url http://x", "--service-url needs --backend rest"},
 	}
 	for _, tt := range refused {
 		t.Run(tt.line, func(t *testing.T) {

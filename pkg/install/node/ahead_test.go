@@ -84,7 +84,7 @@ func (s *stage) refusesItsMachine(mac string) {
 		d.Spec.Spec.Topology.Workers = &workers
 		d.Spec.Spec.Hosts = []spec.Host{{Name: "w-9", Hostname: "w-9", Role: spec.Worker, Match: spec.Match{MAC: mac}}}
 	}), time.Minute)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "w-9 has the MAC address "+mac+", which is that of the node old-0 of the cluster") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "w-9 has the MAC address "+mac+", the same as the node old-0 of the cluster") {
 		s.t.Errorf("it is added: %v", err)
 	}
 }

@@ -323,7 +323,7 @@ func TestOtherCluster(t *testing.T) {
 	s.host("w-0", "192.168.127.20")
 	s.boot("w-0", "192.168.127.20")
 	_, err := s.run(s.desired(nil), time.Minute)
-	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "is of another cluster") {
+	if model.FaultOf(err).Code != model.CodeInput || !strings.Contains(err.Error(), "is for another cluster") {
 		t.Errorf("got %v", err)
 	}
 	if audit := s.audit(); len(audit) > 0 {
