@@ -222,7 +222,7 @@ func TestMinimalImagesWithStaticNetworks(t *testing.T) {
 	code, image := httpGet(t, items[0].ISO)
 	// A server that is stopped at once may not have seen yet that all was read.
 	told := stop().errors
-	if code != 200 || len(items) != 3 || strings.Contains(strings.ReplaceAll(told, "warning: cut off", ""), "warning") {
+	if code != 200 || len(items) != 3 || strings.Contains(strings.ReplaceAll(told, "warning: interrupted while they read", ""), "warning") {
 		t.Fatalf("%d images are served, the first answers %d, with:\n%s", len(items), code, told)
 	}
 	if config := discovered(t, image); !strings.Contains(config, "/etc/assisted/network/host0/") {
