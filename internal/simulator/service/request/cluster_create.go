@@ -148,7 +148,7 @@ func fillNetworks(c *model.Cluster, p *ClusterCreateParams) error {
 		c.ServiceNetworks = []model.MachineNetwork{{CIDR: *cmp.Or(p.ServiceNetworkCidr, new("172.30.0.0/16")), ClusterID: c.ID}}
 	}
 	c.MachineNetworks = machineNetworksFrom(p.MachineNetworks, c.ID)
-	p.takeBalancing(c)
+	p.takeVIPSettings(c)
 	api, ingress := apiVipsFrom(p.APIVips, c.ID), ingressVipsFrom(p.IngressVips, c.ID)
 	if c.IsSingle() {
 		api, ingress = []model.VIP{}, []model.VIP{} // a single node is its own load balancer
@@ -165,7 +165,7 @@ func fillProxy(c *model.Cluster, p *ClusterCreateParams) error {
 		return err
 	}
 	c.HTTPProxy, c.HTTPSProxy, c.NoProxy = model.Value(p.HTTPProxy), model.Value(p.HTTPSProxy), model.Value(p.NoProxy)
-	return cmp.Or(p.checkFirstClocks(), p.takeClocks(c))
+	return cmp.Or(p.checkAdditionalNTP(), p.takeNTP(c))
 }
 
 func fillOptions(c *model.Cluster, p *ClusterCreateParams) error {

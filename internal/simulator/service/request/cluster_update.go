@@ -117,7 +117,7 @@ func (u *clusterChange) networks() error {
 	if p.ServiceNetworks != nil {
 		c.ServiceNetworks = serviceNetworksFrom(p.ServiceNetworks, c.ID)
 	}
-	p.takeBalancing(c)
+	p.takeVIPSettings(c)
 	return nil
 }
 
@@ -229,7 +229,7 @@ func (u *clusterChange) proxy() error {
 	return nil
 }
 
-func (u *clusterChange) clocks() error { return u.p.takeClocks(u.c) }
+func (u *clusterChange) clocks() error { return u.p.takeNTP(u.c) }
 
 func (u *clusterChange) options() error {
 	chooseIgnitionEndpoint(u.c, u.p.IgnitionEndpoint)

@@ -106,19 +106,19 @@ func (s *Settings) takeNetworkType(c *model.Cluster) error {
 	return take(&c.NetworkType, s.NetworkType, func(kind string) error { return checkNetworkType(kind, c.OpenshiftVersion) })
 }
 
-func (s *Settings) takeBalancing(c *model.Cluster) {
+func (s *Settings) takeVIPSettings(c *model.Cluster) {
 	if s.LoadBalancer != nil && s.LoadBalancer.Type != "" {
 		c.LoadBalancer = s.LoadBalancer
 	}
 	c.VipDHCPAllocation = cmp.Or(s.VipDhcpAllocation, c.VipDHCPAllocation)
 }
 
-// checkFirstClocks is what the service checks of a new cluster before it looks at both lists.
-func (s *Settings) checkFirstClocks() error {
+// checkAdditionalNTP is what the service checks of a new cluster before it looks at both lists.
+func (s *Settings) checkAdditionalNTP() error {
 	return checkNtpSources(model.Value(s.AdditionalNtpSource))
 }
 
-func (s *Settings) takeClocks(c *model.Cluster) error {
+func (s *Settings) takeNTP(c *model.Cluster) error {
 	besides, only := cmp.Or(s.AdditionalNtpSource, &c.AdditionalNtpSource), cmp.Or(s.NtpSources, &c.NtpSources)
 	if *besides != "" && *only != "" {
 		return wire.BadRequest("ntp_sources and additional_ntp_source are mutually exclusive")

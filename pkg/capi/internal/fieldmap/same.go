@@ -1,12 +1,12 @@
 package fieldmap
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"sync"
 
 	"github.com/oaictl/oaictl/internal/shared/clustersettings"
+	"github.com/oaictl/oaictl/internal/shared/fieldpath"
 	bootstrapv1 "github.com/oaictl/oaictl/pkg/capi/api/bootstrap/v1beta1"
 	controlplanev1 "github.com/oaictl/oaictl/pkg/capi/api/controlplane/v1beta1"
 	"github.com/oaictl/oaictl/pkg/install/spec"
@@ -37,7 +37,7 @@ var sameFields = sync.OnceValue(func() []sameField {
 // sameFieldsOf are those of a type, and of the types of its fields; at is what their paths begin with.
 func sameFieldsOf(of reflect.Type, by Teller, at string) (list []sameField) {
 	for _, field := range reflect.VisibleFields(of) {
-		key := keyOf(field, "json")
+		key := fieldpath.Key(field, "json")
 		if key == "" {
 			continue
 		}
@@ -60,21 +60,15 @@ func sameFieldsOf(of reflect.Type, by Teller, at string) (list []sameField) {
 	return list
 }
 
-// keyOf is the key of a field in a format, "" for one that has none.
-func keyOf(field reflect.StructField, format string) string {
-	key, _, _ := strings.Cut(field.Tag.Get(format), ",")
-	return strings.TrimPrefix(key, "-")
-}
-
 // copyAt copies what is at a path of an object to a path of cluster.yaml. Both paths lead through the same lists.
 func copyAt(to reflect.Value, file string, from reflect.Value, at string) {
 	file, fileInEntry, _ := strings.Cut(file, "[]")
 	at, atInEntry, inList := strings.Cut(at, "[]")
-	from = fieldAt(from, at, "json")
+	from = fieldpath.Find(from, strings.TrimPrefix(at, "."), "json")
 	if !from.IsValid() {
 		return
 	}
-	to = fieldAt(to, file, "yaml")
+	to = fieldpath.Reach(to, strings.TrimPrefix(file, "."), "yaml")
 	if !inList {
 		assign(to, from)
 		return
@@ -88,36 +82,6 @@ func copyAt(to reflect.Value, file string, from reflect.Value, at string) {
 	for i := range from.Len() {
 		copyAt(to.Index(i), fileInEntry, from.Index(i), atInEntry)
 	}
-}
-
-// fieldAt is the field at a path. A nil pointer on the way is filled in for cluster.yaml; in an object there is no field then.
-func fieldAt(v reflect.Value, path, format string) reflect.Value {
-	for key := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
-		if v.Kind() == reflect.Pointer {
-			switch {
-			case !v.IsNil():
-			case format == "json":
-				return reflect.Value{}
-			default:
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		if key == "" {
-			return v // the path is that of the value itself
-		}
-		v = fieldByKey(v, key, format)
-	}
-	return v
-}
-
-func fieldByKey(v reflect.Value, key, format string) reflect.Value {
-	for _, field := range reflect.VisibleFields(v.Type()) {
-		if keyOf(field, format) == key {
-			return v.FieldByIndex(field.Index)
-		}
-	}
-	panic(fmt.Sprintf("capi: %s has no field %s", v.Type(), key))
 }
 
 // assign gives a field of cluster.yaml the value of an object's field. Structs have the same keys.
@@ -138,7 +102,7 @@ func assign(to, from reflect.Value) {
 		}
 	case from.Kind() == reflect.Struct:
 		for field, value := range from.Fields() {
-			assign(fieldByKey(to, keyOf(field, "json"), "yaml"), value)
+			assign(fieldpath.Field(to, fieldpath.Key(field, "json"), "yaml"), value)
 		}
 	case from.Kind() == reflect.String:
 		to.SetString(wordOf(to, from.String()))

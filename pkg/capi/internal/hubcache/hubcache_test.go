@@ -128,7 +128,7 @@ func TestFill(t *testing.T) {
 		}
 		check.Says(t, a.Wait(t.Context()), errNoAnswer.Error())
 		made.refuses.Store(false)
-		time.Sleep(2 * again)
+		time.Sleep(2 * retryAfter)
 		check.Do(t, errors.Join(a.Wait(t.Context()), a.Failing(), b.Wait(t.Context()), b.Failing()))
 		check.Slice(t, a.has(), []string{"1 x", "2 x"})
 		check.Slice(t, b.has(), []string{"1 x"})

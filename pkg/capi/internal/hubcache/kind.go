@@ -15,8 +15,9 @@ import (
 	"github.com/oaictl/oaictl/internal/shared/kubewatch"
 )
 
-// again is when an informer is asked for next, in real time, after an error: for one, the API server does not answer.
-const again = 2 * time.Second
+// retryAfter is the real time after which an informer is asked for again, if there was an error: for one, the API server does
+// not answer.
+const retryAfter = 2 * time.Second
 
 // kind hands the events of one informer on to the stores of each namespace. It is the only handler of the planes there: with
 // one handler for each store, each event would be given to all of them.
@@ -50,7 +51,7 @@ func (k *kind) fill(life context.Context, informers cache.Informers, namespace s
 	complete, err := k.begin(life, informers)
 	for err != nil {
 		s.Fail(err)
-		if clock.Real().Sleep(life, again) != nil {
+		if clock.Real().Sleep(life, retryAfter) != nil {
 			return
 		}
 		complete, err = k.begin(life, informers)
@@ -111,7 +112,7 @@ func (k *kind) list(namespace string, s *store) {
 	for _, u := range k.objects[namespace] {
 		all = append(all, u)
 	}
-	taken(s.Replace(all, k.version))
+	_ = s.Replace(all, k.version) // a store takes every object of the right type
 	s.Fail(k.failing)
 	s.filled = true
 }
@@ -153,7 +154,7 @@ func (k *kind) put(object any) {
 	}
 	for s := range k.stores[namespace] {
 		if s.filled {
-			taken(s.Update(u))
+			_ = s.Update(u) // a store takes every object of the right type
 		}
 	}
 }
@@ -179,10 +180,7 @@ func (k *kind) OnDelete(object any) {
 	}
 	for s := range k.stores[namespace] {
 		if s.filled {
-			taken(s.Delete(u))
+			_ = s.Delete(u) // a store takes every object of the right type
 		}
 	}
 }
-
-// taken drops an error of a store: it has none for objects of the right type.
-func taken(error) {}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/hubapi"
 	"github.com/oaictl/oaictl/internal/shared/must"
 	"github.com/oaictl/oaictl/pkg/install/hub"
@@ -253,8 +254,10 @@ func (w *world) checkLeft() {
 		}
 		return all
 	}
-	for began := time.Now(); slices.Contains(left(), w.mine.namespace); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+	within, cancel := context.WithTimeout(w.Context(), time.Minute)
+	defer cancel()
+	for slices.Contains(left(), w.mine.namespace) {
+		if clock.Real().Sleep(within, 10*time.Millisecond) != nil {
 			w.Fatalf("filled are still %v", left())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/internal/shared/fieldpath"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -24,7 +24,7 @@ func TestTableNamesFields(t *testing.T) {
 		if name, isHost := strings.CutPrefix(field, "."); isHost {
 			field = HostField(0, name)
 		}
-		if !losses.FieldAt(reflect.ValueOf(c), field).IsValid() {
+		if !fieldpath.Reach(reflect.ValueOf(c), field, "yaml").IsValid() {
 			t.Errorf("cluster.yaml has no field %s", field)
 		}
 		for document, place := range row.at {

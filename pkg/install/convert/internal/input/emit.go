@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/oaictl/oaictl/internal/shared/fieldpath"
 	"github.com/oaictl/oaictl/internal/shared/yamltree"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -32,7 +32,7 @@ func readable() yamltree.Style { return yamltree.Style{Key: quoted, Scalar: scal
 func (e *emitter) structure(v reflect.Value, path string) *yamltree.Node {
 	n := yamltree.NewMap()
 	for i := range v.NumField() {
-		name := losses.FieldName(v.Type().Field(i))
+		name := fieldpath.Key(v.Type().Field(i), "yaml")
 		below := strings.TrimPrefix(path+"."+name, ".")
 		if name == "" || v.Field(i).IsZero() && !e.present[below] {
 			continue // an empty list is no zero: it says that there shall be none

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/oaictl/oaictl/internal/shared/clustersettings"
-	"github.com/oaictl/oaictl/pkg/install/convert/internal/losses"
+	"github.com/oaictl/oaictl/internal/shared/fieldpath"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -146,13 +146,13 @@ func (r *Account) Second(field string, n *Node) {
 // that the field's type has. A second value has to agree with the first, or is told.
 func (r *Account) Set(field string, n *Node) {
 	if n != nil {
-		r.set(field, losses.FieldAt(reflect.ValueOf(r.Cluster), field), n)
+		r.set(field, fieldpath.Reach(reflect.ValueOf(r.Cluster), field, "yaml"), n)
 	}
 }
 
 // Fits reports whether a truth or a number is what a field of cluster.yaml takes.
 func (r *Account) Fits(field string, n *Node) bool {
-	switch losses.FieldAt(reflect.ValueOf(r.Cluster), field).Interface().(type) {
+	switch fieldpath.Reach(reflect.ValueOf(r.Cluster), field, "yaml").Interface().(type) {
 	case *bool:
 		return n.Kind == BoolNode
 	case int:
@@ -246,7 +246,7 @@ func (r *Account) setStruct(field string, to reflect.Value, n *Node) {
 	}
 	r.From(field, n)
 	for i := range to.NumField() {
-		name := losses.FieldName(to.Type().Field(i))
+		name := fieldpath.Key(to.Type().Field(i), "yaml")
 		if below := n.Get(name); below != nil {
 			r.set(field+"."+name, to.Field(i), below)
 		}

@@ -6,9 +6,9 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
+	"github.com/oaictl/oaictl/internal/shared/fieldpath"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )
 
@@ -58,7 +58,7 @@ func (l *Collector) walk(v reflect.Value, path, name string, why map[string]stri
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if key := FieldName(v.Type().Field(i)); key != "" {
+			if key := fieldpath.Key(v.Type().Field(i), "yaml"); key != "" {
 				l.walk(v.Field(i), strings.TrimPrefix(path+"."+key, "."), strings.TrimPrefix(name+"."+key, "."), why)
 			}
 		}
@@ -77,35 +77,6 @@ func (l *Collector) walk(v reflect.Value, path, name string, why map[string]stri
 // made in Go and not resolved all that is not zero is said.
 func (l *Collector) Said(path string) bool {
 	return l.Cluster.Present(path) || !l.Cluster.Present("metadata.name")
-}
-
-// FieldName is the key of a field of cluster.yaml, "" for one that is not written.
-func FieldName(field reflect.StructField) string {
-	name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-	return strings.TrimPrefix(name, "-")
-}
-
-// FieldAt is a field of a cluster by its path, such as spec.hosts[2].match.mac. What it
-// stands in is made where it is missing.
-func FieldAt(v reflect.Value, path string) reflect.Value {
-	for key := range strings.SplitSeq(path, ".") {
-		if v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				v.Set(reflect.New(v.Type().Elem()))
-			}
-			v = v.Elem()
-		}
-		name, index, inList := strings.Cut(strings.TrimSuffix(key, "]"), "[")
-		named, _ := v.Type().FieldByNameFunc(func(own string) bool {
-			field, _ := v.Type().FieldByName(own)
-			return FieldName(field) == name
-		})
-		v = v.FieldByIndex(named.Index)
-		if i, err := strconv.Atoi(index); inList && err == nil {
-			v = v.Index(i)
-		}
-	}
-	return v
 }
 
 // Redacted is the value of a secret in a Loss.
@@ -166,7 +137,7 @@ func plainScalar(v reflect.Value) any {
 func plainStruct(v reflect.Value) any {
 	object := map[string]any{}
 	for i := range v.NumField() {
-		if name := FieldName(v.Type().Field(i)); name != "" {
+		if name := fieldpath.Key(v.Type().Field(i), "yaml"); name != "" {
 			if value, ok := plain(v.Field(i)); ok {
 				object[name] = value
 			}
