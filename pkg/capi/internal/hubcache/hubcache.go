@@ -96,10 +96,14 @@ func isOfHub(kind schema.GroupVersionKind) bool {
 // newInformer is an informer. One of a hub's kind reports whether it is kept up to date.
 func (c *Cache) newInformer(source toolscache.ListerWatcher, of runtime.Object, resync time.Duration,
 	indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	if u, is := of.(*unstructured.Unstructured); is && isOfHub(u.GroupVersionKind()) {
-		source = kubewatch.Reporting(source, c.kind(u.GroupVersionKind()).fail)
+	u, is := of.(*unstructured.Unstructured)
+	if !is || !isOfHub(u.GroupVersionKind()) {
+		return toolscache.NewSharedIndexInformer(source, of, resync, indexers)
 	}
-	return toolscache.NewSharedIndexInformer(source, of, resync, indexers)
+	k := c.kind(u.GroupVersionKind())
+	made := toolscache.NewSharedIndexInformer(kubewatch.Reporting(k.counted(source), k.fail), of, resync, indexers)
+	k.readFrom(made)
+	return made
 }
 
 func (c *Cache) kind(of schema.GroupVersionKind) *kind {

@@ -184,6 +184,65 @@ func TestOwnWritesAreReadAtOnce(t *testing.T) {
 	})
 }
 
+// TestWritesThatTheInformerNeverSaw: an object that was written while the watch was broken, and was deleted by another user
+// before the next list, is gone after it.
+func TestWritesThatTheInformerNeverSaw(t *testing.T) {
+	for name, again := range map[string]bool{"of a new name": false, "of an object that was there before": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source := newAPIServer()
+				source.Add(agent("a", "1", "x"))
+				c, _ := started(t, source)
+				p := newPlane()
+				c.Fill(t.Context(), agents, "a", p)
+				must.Do(t, p.Wait(t.Context()))
+				synctest.Wait()
+				made, version, left := agent("a", "2", "own"), "2", []string{"1 x"}
+				if again {
+					source.DeleteDropWatch(agent("a", "1", "x"))
+					made, version, left = agent("a", "1", "own"), "3", nil
+					made.SetUID("again")
+				}
+				source.AddDropWatch(made.DeepCopy())
+				made.SetResourceVersion(version)
+				p.Write(made)
+				source.DeleteDropWatch(made.DeepCopy())
+				source.ResetWatch()
+				time.Sleep(3 * settles)
+				check.Slice(t, p.has(), left)
+				changes := p.Changes()
+				time.Sleep(time.Hour)
+				check.Equal(t, p.Changes(), changes, "changes while nothing changes")
+			})
+		})
+	}
+}
+
+// TestRestoredServerWithoutAnObject: the list of a server that was restored from a backup sets back from which version on own
+// writes count, also if all objects that it has are as they were.
+func TestRestoredServerWithoutAnObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newAPIServer()
+		source.Add(agent("a", "1", "x"))
+		c, made := started(t, source)
+		p := newPlane()
+		c.Fill(t.Context(), agents, "a", p)
+		must.Do(t, p.Wait(t.Context()))
+		synctest.Wait()
+		lost := agent("a", "2", "x")
+		lost.SetResourceVersion("90")
+		c.kind(agents).OnAdd(lost, false)
+		c.kind(agents).OnDelete(toolscache.DeletedFinalStateUnknown{Key: "a/2", Obj: lost})
+		source.ResetWatch()
+		time.Sleep(3 * settles)
+		check.Equal(t, made.informer.LastSyncResourceVersion(), "1")
+		written := agent("a", "3", "own")
+		written.SetResourceVersion("53")
+		p.Write(written)
+		check.Slice(t, p.has(), []string{"1 x", "3 own"})
+	})
+}
+
 // TestFailures: stores hear why the informer is not kept up to date, and that it is again.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

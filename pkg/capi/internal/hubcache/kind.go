@@ -6,8 +6,11 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
@@ -18,6 +21,9 @@ import (
 // retryAfter is the real time after which an informer is asked for again, if there was an error: for one, the API server does
 // not answer.
 const retryAfter = 2 * time.Second
+
+// settles is the real time after which an informer has handed on what a list of all objects has changed.
+const settles = time.Minute
 
 // kind hands the events of one informer on to the stores of each namespace. It is the only handler of the planes there: with
 // one handler for each store, each event would be given to all of them.
@@ -31,6 +37,8 @@ type kind struct {
 	objects map[string]map[string]*unstructured.Unstructured // that the events have brought, by namespace and name
 	version string                                           // the latest one of them
 	failing error                                            // why the informer is not kept up to date at present
+	lists   int                                              // lists of all objects that the informer has asked for
+	source  toolscache.SharedIndexInformer                   // nil before there is one
 	stores  map[string]map[*store]struct{}                   // by namespace
 }
 
@@ -58,10 +66,70 @@ func (k *kind) fill(life context.Context, informers cache.Informers, namespace s
 	}
 	select {
 	case <-complete:
-		k.list(namespace, s)
+		k.follow(life, namespace, s)
 	case <-life.Done():
 	}
-	<-life.Done()
+}
+
+// follow keeps a store up to date once the informer has its first list. After each later list of all objects, the store gets
+// it whole: an own write that the informer has never seen, since another user has deleted the object, is in no event.
+func (k *kind) follow(life context.Context, namespace string, s *store) {
+	lists, _ := k.listed()
+	k.list(namespace, s)
+	for clock.Real().Sleep(life, settles) == nil {
+		now, version := k.listed()
+		if now == lists {
+			continue
+		}
+		if clock.Real().Sleep(life, settles) != nil { // all events up to that version have been handed on then
+			return
+		}
+		k.mu.Lock()
+		k.version = version
+		k.mu.Unlock()
+		k.list(namespace, s)
+		lists = now
+	}
+}
+
+// readFrom says which informer brings the objects.
+func (k *kind) readFrom(source toolscache.SharedIndexInformer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.source = source
+}
+
+// listed is how many lists of all objects the informer has asked for, and the version that it has come to.
+func (k *kind) listed() (lists int, version string) {
+	k.mu.Lock()
+	source, lists := k.source, k.lists
+	k.mu.Unlock()
+	if source != nil {
+		version = source.LastSyncResourceVersion()
+	}
+	return lists, version
+}
+
+// counted is a source whose lists of all objects are counted.
+func (k *kind) counted(of toolscache.ListerWatcher) *toolscache.ListWatch {
+	source := toolscache.ToListerWatcherWithContext(of)
+	count := func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.lists++
+	}
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			count()
+			return source.ListWithContext(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				count()
+			}
+			return source.WatchWithContext(ctx, o)
+		},
+	}
 }
 
 // begin listens to the informer, if that is still to be done. What it returns is closed once the first list is there.
@@ -104,7 +172,7 @@ func (k *kind) leave(namespace string, s *store) {
 	}
 }
 
-// list gives a store the objects of its namespace, and each event from then on.
+// list gives a store all objects of its namespace, and each event from then on.
 func (k *kind) list(namespace string, s *store) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
