@@ -138,12 +138,23 @@ func (s *starter) start(ctx context.Context, kubeconfig string, args ...string) 
 	if err := command.Start(); err != nil {
 		return fail(err)
 	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
+	said, config, err := readServed(out, kubeconfig)
 	s.running.Go(func() {
 		_ = command.Wait() // it says itself what goes wrong
-		s.fail(fmt.Errorf("the API server of %s has ended by itself", kubeconfig))
+		if err == nil {    // else that error is returned
+			s.fail(fmt.Errorf("the API server of %s has ended by itself", kubeconfig))
+		}
 	})
+	if err != nil {
+		return fail(err)
+	}
+	return said, config, nil
+}
+
+// readServed waits until the program says that its API server is ready.
+func readServed(out io.Reader, kubeconfig string) (served, *rest.Config, error) {
 	var said served
+	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &said)
 	}
@@ -151,12 +162,9 @@ func (s *starter) start(ctx context.Context, kubeconfig string, args ...string) 
 		err = errors.New("it has ended, with the output above")
 	}
 	if err != nil {
-		return fail(err)
+		return served{}, nil, err
 	}
 	said.Host = strings.TrimSuffix(said.Host, "/")
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return fail(err)
-	}
-	return said, config, nil
+	return said, config, err
 }
