@@ -64,6 +64,11 @@ func walls() []wall {
 	)
 	list := []wall{
 		{
+			name: "what writes disks is in no other program", tests: true,
+			imports: []string{"internal/host/..."}, onlyIn: []string{"cmd/oaictl-host", "internal/host/...", "test/..."},
+			breach: [2]string{"internal/cli", "internal/host/blockdevice"},
+		},
+		{
 			name: "nothing imports the command line", tests: true,
 			imports: []string{"internal/cli/..."}, onlyIn: []string{"cmd/...", "internal/cli/...", "test/..."},
 			breach: [2]string{"pkg/install", "internal/cli"},
@@ -88,7 +93,7 @@ func walls() []wall {
 		{
 			name:    "the assisted-service's types stay behind the wire",
 			imports: []string{assisted + "client/...", assisted + "models/...", "github.com/go-openapi/..."},
-			onlyIn:  []string{"pkg/install/rest/...", "internal/simulator/..."},
+			onlyIn:  []string{"pkg/install/rest/...", "internal/simulator/...", "internal/host/..."},
 			breach:  [2]string{"pkg/install", assisted + "models"},
 		},
 		{
@@ -102,6 +107,7 @@ func walls() []wall {
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...", "internal/simulator/hub/...", "internal/simulator/apiobject", "internal/simulator/spoke/...", "internal/simulator/metal3", "internal/simulator/management",
 				"internal/kubetest/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workloadclient",
+				"internal/host/...",
 			},
 			// kubectl's own reader of -o jsonpath; it brings no client along.
 			except: []string{"k8s.io/client-go/util/jsonpath"},
@@ -256,8 +262,8 @@ func walls() []wall {
 			imports: []string{
 				"pkg/...", "internal/...", "test/...", "net/http/...", "github.com/...", "k8s.io/...", "sigs.k8s.io/...", "golang.org/...", "gopkg.in/...", "go.yaml.in/...", "google.golang.org/...",
 			},
-			never: []string{"pkg/install/internal/csr"}, except: []string{"pkg/install/internal/csr", "pkg/install/model"},
-			breach: [2]string{"pkg/install/internal/csr", "k8s.io/api/certificates/v1"},
+			never: []string{"internal/shared/csr"}, except: []string{"internal/shared/csr", "pkg/install/model"},
+			breach: [2]string{"internal/shared/csr", "k8s.io/api/certificates/v1"},
 		},
 		{
 			name:    "the simulator is reached over HTTP",
@@ -338,7 +344,7 @@ func TestLibraryStaysLight(t *testing.T) {
 	light := []string{
 		"github.com/goccy/go-yaml/...", "sigs.k8s.io/yaml/...", "go.yaml.in/yaml/v2/...",
 		module + "/pkg/install", module + "/pkg/install/spec", module + "/pkg/install/spec/internal/...",
-		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodeplan", module + "/pkg/install/internal/csr", module + "/pkg/install/internal/infraenv", module + "/internal/shared/explain", module + "/pkg/install/internal/diagnose",
+		module + "/pkg/install/internal/decide", module + "/pkg/install/internal/nodeplan", module + "/internal/shared/csr", module + "/pkg/install/internal/infraenv", module + "/internal/shared/explain", module + "/pkg/install/internal/diagnose",
 		module + "/pkg/install/model", module + "/internal/shared/diskhints", module + "/internal/shared/clustersettings", module + "/internal/shared/statuses", module + "/pkg/install/internal/pemcerts", module + "/pkg/install/internal/ignitionsize", module + "/internal/shared/bytesize", module + "/internal/shared/listtext",
 		module + "/internal/shared/quorum",
 		module + "/internal/shared/clock", module + "/internal/shared/redact", module + "/internal/shared/spelling", module + "/internal/shared/yamltree", module + "/internal/shared/installcfg",
@@ -354,14 +360,14 @@ func TestLibraryStaysLight(t *testing.T) {
 // HTTP, through all that it imports in turn. The vocabulary comes with cluster.yaml and its reader, but the judge calls
 // nothing of the reader.
 func TestCertificatesAreJudgedAlone(t *testing.T) {
-	known := map[string]bool{module + "/pkg/install/internal/csr": true}
+	known := map[string]bool{module + "/internal/shared/csr": true}
 	for _, imported := range dependencies(t, "../pkg/install/model") {
 		known[imported] = true
 	}
-	for _, imported := range dependencies(t, "../pkg/install/internal/csr") {
+	for _, imported := range dependencies(t, "../internal/shared/csr") {
 		first, _, _ := strings.Cut(imported, "/")
 		if strings.Contains(first, ".") && !known[imported] || imported == "net/http" {
-			t.Errorf("pkg/install/internal/csr pulls in %s", imported)
+			t.Errorf("internal/shared/csr pulls in %s", imported)
 		}
 	}
 }
@@ -393,6 +399,26 @@ func TestStartsLight(t *testing.T) {
 	for _, imported := range dependencies(t, "-tags", "trial", "../cmd/oaictl") {
 		if withinAny([]string{"sigs.k8s.io/cluster-api/...", "sigs.k8s.io/controller-runtime/...", module + "/pkg/capi/..."}, imported) {
 			t.Errorf("cmd/oaictl with the tag trial pulls in %s", imported)
+		}
+	}
+}
+
+// TestHostProgramIsLean limits what the program of the machines imports: a machine loads it into its memory. The typed
+// clients of Kubernetes alone are 25 MB.
+func TestHostProgramIsLean(t *testing.T) {
+	heavy := []string{
+		"k8s.io/client-go/kubernetes/...", "k8s.io/client-go/informers/...", "sigs.k8s.io/controller-runtime/...", "sigs.k8s.io/cluster-api/...",
+		module + "/internal/simulator/...", module + "/internal/cli/...", module + "/pkg/capi/...", module + "/pkg/install/hub/...", module + "/internal/kubetest/...",
+		"github.com/spf13/...", "google.golang.org/grpc/...",
+	}
+	for _, imported := range dependencies(t, "../cmd/oaictl-host") {
+		if withinAny(heavy, imported) {
+			t.Errorf("cmd/oaictl-host pulls in %s", imported)
+		}
+	}
+	for _, imported := range dependencies(t, "../cmd/oaictl") {
+		if withinAny([]string{module + "/internal/host/..."}, imported) {
+			t.Errorf("cmd/oaictl pulls in %s", imported)
 		}
 	}
 }

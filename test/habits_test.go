@@ -20,35 +20,67 @@ type habit struct {
 	uses  []string // names in it
 	edges []string // packages that may
 	mains bool     // programs may too
+	// within are the packages that the habit is about; nil if it is about all.
+	within []string
 }
 
 func habits() []habit {
 	return []habit{
-		{"contexts are handed down", "context", []string{"Background", "TODO"}, []string{"cmd/..."}, true},
+		{"contexts are handed down", "context", []string{"Background", "TODO"}, []string{"cmd/..."}, true, nil},
 		// time.AfterFunc may end an exchange that takes too long: what a network
 		// may take is real time on any clock (clock.Wall).
 		{
 			"time comes from a clock", "time",
 			[]string{"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker"},
-			[]string{"internal/shared/clock"}, false,
+			[]string{"internal/shared/clock"}, false, nil,
 		},
-		{"only the edge ends the process", "os", []string{"Exit"}, []string{"cmd/...", "internal/cli/..."}, true},
+		{"only the edge ends the process", "os", []string{"Exit"}, []string{"cmd/...", "internal/cli/..."}, true, nil},
 		{
 			"only the edge ends the process", "log",
-			[]string{"Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Print", "Printf", "Println"}, nil, false,
+			[]string{"Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln", "Print", "Printf", "Println"}, nil, false, nil,
 		},
-		{"output goes to a writer", "fmt", []string{"Print", "Printf", "Println"}, nil, false},
+		{"output goes to a writer", "fmt", []string{"Print", "Printf", "Println"}, nil, false, nil},
 		// spec.OSEnv is the machine as cluster.yaml may refer to it: variables,
 		// commands and standard input.
 		{
 			"streams are handed down", "os", []string{"Stdin", "Stdout", "Stderr"},
-			[]string{"cmd/...", "internal/cli/...", "pkg/install/spec"}, true,
+			[]string{"cmd/...", "internal/cli/...", "pkg/install/spec"}, true, nil,
 		},
 		{
 			"the environment is handed down", "os", []string{"Getenv", "LookupEnv", "Environ"},
-			[]string{"cmd/...", "internal/cli/...", "pkg/install/spec"}, true,
+			[]string{"cmd/...", "internal/cli/...", "pkg/install/spec"}, true, nil,
 		},
-		{"clients are handed down", "net/http", []string{"Get", "Post", "PostForm", "Head"}, nil, false},
+		{"clients are handed down", "net/http", []string{"Get", "Post", "PostForm", "Head"}, nil, false, nil},
+		// The machine's side changes disks, the boot order, the power and files in these packages alone.
+		{
+			"files of the machine are written by hostfile, disks by blockdevice", "os",
+			[]string{
+				"Chmod", "Chown", "Create", "CreateTemp", "CopyFS", "Link", "Mkdir", "MkdirAll", "MkdirTemp", "NewFile", "OpenFile", "OpenRoot",
+				"Remove", "RemoveAll", "Rename", "StartProcess", "Symlink", "Truncate", "WriteFile",
+			},
+			[]string{"internal/host/blockdevice", "internal/host/hostfile", "internal/host/machine"}, false, machineSide(),
+		},
+		{
+			"programs are run by machine.Runner", "os/exec", []string{"Command", "CommandContext", "Cmd"},
+			[]string{"internal/host/machine"}, false, machineSide(),
+		},
+		{"system calls that change the machine are in few packages", "syscall", anySyscall(), nil, false, machineSide()},
+		{
+			"system calls that change the machine are in few packages", "golang.org/x/sys/unix", anySyscall(),
+			[]string{"internal/host/blockdevice", "internal/host/machine"}, false, machineSide(),
+		},
+	}
+}
+
+// machineSide are the packages of the program that runs on the machines.
+func machineSide() []string { return []string{"cmd/oaictl-host", "internal/host/..."} }
+
+// anySyscall are the system calls that open, run, mount, remove or reboot.
+func anySyscall() []string {
+	return []string{
+		"Creat", "Exec", "Fallocate", "ForkExec", "Ftruncate", "IoctlSetInt", "IoctlSetPointerInt", "Kexec", "Mknod", "Mknodat", "Mount", "MoveMount",
+		"Open", "OpenByHandleAt", "Openat", "Openat2", "PivotRoot", "Pwrite", "RawSyscall", "RawSyscall6", "Reboot", "Renameat2", "Rmdir",
+		"Syscall", "Syscall6", "Truncate", "Unlink", "Unlinkat", "Unmount", "Write",
 	}
 }
 
@@ -58,7 +90,7 @@ func TestHabits(t *testing.T) {
 			continue
 		}
 		for _, h := range habits() {
-			if withinAny(h.edges, s.pkg) || h.mains && s.main {
+			if withinAny(h.edges, s.pkg) || h.mains && s.main || h.within != nil && !withinAny(h.within, s.pkg) {
 				continue
 			}
 			for _, use := range uses(s, h) {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/csr"
+	"github.com/oaictl/oaictl/internal/shared/csr"
 	"github.com/oaictl/oaictl/pkg/install/internal/decide"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )

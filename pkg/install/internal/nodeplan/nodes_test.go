@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
-	"github.com/oaictl/oaictl/pkg/install/internal/csr"
+	"github.com/oaictl/oaictl/internal/shared/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 	"github.com/oaictl/oaictl/pkg/install/spec"
 )

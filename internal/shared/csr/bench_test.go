@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/csr"
+	"github.com/oaictl/oaictl/internal/shared/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

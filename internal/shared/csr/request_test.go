@@ -19,8 +19,8 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/oaictl/oaictl/internal/shared/csr"
 	"github.com/oaictl/oaictl/internal/shared/must"
-	"github.com/oaictl/oaictl/pkg/install/internal/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

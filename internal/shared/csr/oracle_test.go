@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oaictl/oaictl/pkg/install/internal/csr"
+	"github.com/oaictl/oaictl/internal/shared/csr"
 	"github.com/oaictl/oaictl/pkg/install/model"
 )
 

@@ -1,0 +1,99 @@
+// Package hostfile writes files on the machine. A file is whole or absent: it is written under another name first.
+package hostfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/oaictl/oaictl/internal/host/guard"
+)
+
+// Files are the files below a folder. All paths are absolute, and are taken below Root.
+type Files struct {
+	// Root is "" for the machine's own files.
+	Root string
+}
+
+// Path is where a path is found.
+func (f Files) Path(path string) string { return filepath.Join("/", f.Root, path) }
+
+// Write writes a file with these permissions, and makes its folder where it is missing. Secrets have 0600.
+func (f Files) Write(path string, content []byte, perm fs.FileMode) error {
+	path = f.Path(path)
+	if err := f.write(path, content, perm); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func (f Files) write(path string, content []byte, perm fs.FileMode) error {
+	if err := guard.File(path); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is not a regular file")
+	}
+	const folders = 0o755
+	if err := os.MkdirAll(filepath.Dir(path), folders); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Chmod(perm), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// Append opens a file to add to its end, such as a log. It makes the file with these permissions if there is none.
+func (f Files) Append(path string, perm fs.FileMode) (*os.File, error) {
+	path = f.Path(path)
+	if err := guard.File(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: it is not a regular file", path)
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, perm)
+}
+
+// MakeFolder makes a folder and those above it.
+func (f Files) MakeFolder(path string, perm fs.FileMode) error {
+	path = f.Path(path)
+	if err := guard.File(path); err != nil {
+		return fmt.Errorf("make %s: %w", path, err)
+	}
+	return os.MkdirAll(path, perm)
+}
+
+// Read reads a file.
+func (f Files) Read(path string) ([]byte, error) { return os.ReadFile(f.Path(path)) }
+
+// Exists reports whether there is such a file or folder.
+func (f Files) Exists(path string) bool {
+	_, err := os.Stat(f.Path(path))
+	return err == nil
+}
+
+// Remove removes a file. It is no error if there is none.
+func (f Files) Remove(path string) error {
+	path = f.Path(path)
+	err := guard.File(path)
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", path, err)
+	}
+	return nil
+}
