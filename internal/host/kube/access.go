@@ -86,3 +86,19 @@ func (k *kubeconfig) access() (cluster, user, error) {
 	}
 	return cluster{}, user{}, errors.New("its current context is missing")
 }
+
+// Connect makes a client of the cluster of a kubeconfig, or with nil of the cluster in which this program runs as a pod.
+func Connect(kubeconfig []byte) (*Client, error) {
+	if kubeconfig != nil {
+		config, err := FromKubeconfig(kubeconfig)
+		if err != nil {
+			return nil, err
+		}
+		return New(config)
+	}
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server of the cluster of this pod: %w", err)
+	}
+	return New(config)
+}

@@ -31,7 +31,7 @@ var programs = map[string]known{
 	"ping":     {looks: true},
 	// services and containers
 	"journalctl": {looks: true},
-	"oc":         {},
+	"oc":         {with: [][]string{{"adm", "must-gather"}}},
 	"podman":     {with: [][]string{{"images"}, {"ps"}, {"info"}, {"version"}}},
 	"shutdown":   {},
 	"systemctl":  {with: [][]string{{"show"}, {"is-active"}, {"status"}}},
