@@ -140,7 +140,7 @@ func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stag
 	s.mu.Lock()
 	var h *models.Host
 	for _, one := range s.cluster.Hosts {
-		if *one.ID == host && infraEnv == infraEnvID {
+		if one.ID != nil && *one.ID == host && infraEnv == infraEnvID {
 			h = one
 		}
 	}
@@ -398,6 +398,11 @@ func (w *world) run(ctx context.Context) int {
 			return w.service, nil
 		},
 	}.Run(ctx)
+}
+
+// file writes a file of the machine.
+func (w *world) file(path, content string) {
+	must.Do(w.t, hostfile.Files{Root: w.root}.Write(path, []byte(content), 0o600))
 }
 
 // text is the log so far. No secret may be in it.
