@@ -40,8 +40,8 @@ func FuzzObjects(f *testing.F) {
 	f.Add([]byte(storageManifests))
 	f.Add([]byte("a: &a {b: *a}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		objects, err := readObjects(content)
-		if err == nil && len(objects) > objectsLimit {
+		objects, err := kube.ReadObjects(content)
+		if err == nil && len(objects) > kube.ObjectsLimit {
 			t.Errorf("%d objects", len(objects))
 		}
 	})

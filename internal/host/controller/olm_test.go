@@ -271,7 +271,14 @@ func TestAgentBasedSingleNode(t *testing.T) {
 		w := newWorld(t, "sno")
 		agentBased(w, 0)
 		w.file(bootstrapKubeconfig, "the kubeconfig of the bootstrap phase")
+		w.phase("odf", "storage", "Installing", "")
+		w.api.kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
 		later(3*time.Minute, func() { available(w) })
+		later(20*time.Minute, func() { // the operator is late
+			w.api.mu.Lock()
+			w.api.kinds["example.com/v1/Storage"] = "storages"
+			w.api.mu.Unlock()
+		})
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Slice(t, w.changes(), nil)
 		check.Equal(t, w.service.looks, 0)

@@ -323,7 +323,7 @@ func TestReadObjects(t *testing.T) {
 		"{apiVersion: v1, kind: A, metadata: {name: '..%2f'}}":                       "error",
 		strings.Repeat("--- {apiVersion: v1, kind: A, metadata: {name: a}}\n", 1001): "error",
 	} {
-		objects, err := readObjects([]byte(text))
+		objects, err := kube.ReadObjects([]byte(text))
 		var names []string
 		for _, o := range objects {
 			names = append(names, o.GetName())
