@@ -414,9 +414,12 @@ func (w *world) text() string {
 	return text
 }
 
+// odd is added to times of a test, so that nothing happens at the moment of a look.
+const odd = 7 * time.Second
+
 // later does something when a time has passed.
 func later(after time.Duration, do func()) {
-	time.AfterFunc(after, do)
+	time.AfterFunc(after+odd, do)
 }
 
 // changes are the calls that change something at the service, in order.
