@@ -22,6 +22,7 @@ type host struct {
 	*models.Host
 	name      string // of its Node
 	addresses []netip.Addr
+	networks  []netip.Prefix // that the addresses are in
 }
 
 func (h *host) stage() models.HostStage {
@@ -49,8 +50,12 @@ func hostsOf(cluster *models.Cluster, without ...string) ([]host, error) {
 		if h.has(without...) {
 			continue
 		}
-		hostname, addresses, err := readInventory(one.Inventory)
-		h.name, h.addresses = model.NodeName(cmp.Or(one.RequestedHostname, hostname)), addresses
+		hostname, networks, err := readInventory(one.Inventory)
+		h.name = model.NodeName(cmp.Or(one.RequestedHostname, hostname))
+		for _, network := range networks {
+			h.addresses = append(h.addresses, plain(network.Addr()))
+			h.networks = append(h.networks, network.Masked())
+		}
 		if err != nil {
 			errs = append(errs, errors.New(escape.Sprintf("read the inventory of the host %s: %s", one.ID.String(), err)))
 		}
@@ -60,8 +65,8 @@ func hostsOf(cluster *models.Cluster, without ...string) ([]host, error) {
 	return hosts, errors.Join(errs...)
 }
 
-// readInventory reads the hostname and the addresses in an inventory.
-func readInventory(inventory string) (hostname string, addresses []netip.Addr, err error) {
+// readInventory reads the hostname and the addresses in an inventory, with the networks that they are in.
+func readInventory(inventory string) (hostname string, addresses []netip.Prefix, err error) {
 	var content struct {
 		Hostname   string `json:"hostname"`
 		Interfaces []struct {
@@ -80,7 +85,7 @@ func readInventory(inventory string) (hostname string, addresses []netip.Addr, e
 				errs = append(errs, err)
 				continue
 			}
-			addresses = append(addresses, plain(prefix.Addr()))
+			addresses = append(addresses, prefix)
 		}
 	}
 	return content.Hostname, addresses, errors.Join(errs...)

@@ -104,9 +104,9 @@ func TestReadHosts(t *testing.T) {
 	hosts, err := hostsOf(cluster, models.HostStatusDisabled)
 	var got []string
 	for _, h := range hosts {
-		got = append(got, fmt.Sprint(h.name, h.addresses))
+		got = append(got, fmt.Sprint(h.name, h.addresses, h.networks))
 	}
-	check.Slice(t, got, []string{"a[10.0.0.1 2001:db8::1]", "b[]"})
+	check.Slice(t, got, []string{"a[10.0.0.1 2001:db8::1] [10.0.0.0/24 2001:db8::/64]", "b[] []"})
 	check.Says(t, err, "junk")
 	check.Says(t, err, "without id, infra_env_id or status")
 }
