@@ -167,6 +167,7 @@ func TestOperatorsNeverAvailable(t *testing.T) {
 			return nil
 		}
 		w.runner.Reply = func(c machine.Command) (machine.Result, error) {
+			check.Contains(t, strings.Join(c.Env, " "), "HOME="+w.temp)
 			for _, arg := range c.Args {
 				if folder, is := strings.CutPrefix(arg, "--dest-dir="); is {
 					must.Do(t, os.MkdirAll(filepath.Join(folder, "cluster"), 0o700))

@@ -17,7 +17,8 @@ const (
 	progressInterval = 60 * time.Second
 	fetchInterval    = 10 * time.Second
 
-	// longest is how long the original waits for operators. Here nothing is waited for longer.
+	// longest is how long the original waits for operators. Here no step waits longer, and the whole installation may take twice
+	// that time.
 	longest = 10 * time.Hour
 	// lookLimit is how long one look at what is waited for may take, with all requests in it.
 	lookLimit = 15 * time.Minute
