@@ -196,3 +196,9 @@ func TestEFI(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestEnter(t *testing.T) {
+	if err := Enter("/bin/true", []string{"true"}, nil); !errors.Is(err, guard.ErrTest) {
+		t.Errorf("got %v", err)
+	}
+}
