@@ -27,7 +27,13 @@ func InContainer() bool {
 var namespaces = []struct {
 	name string
 	kind int
-}{{"cgroup", unix.CLONE_NEWCGROUP}, {"ipc", unix.CLONE_NEWIPC}, {"uts", unix.CLONE_NEWUTS}, {"net", unix.CLONE_NEWNET}, {"mnt", unix.CLONE_NEWNS}}
+}{
+	{"cgroup", unix.CLONE_NEWCGROUP},
+	{"ipc", unix.CLONE_NEWIPC},
+	{"uts", unix.CLONE_NEWUTS},
+	{"net", unix.CLONE_NEWNET},
+	{"mnt", unix.CLONE_NEWNS},
+}
 
 // Enter replaces this process by a program of the machine, outside the container. It returns only an error. The program has
 // the process id of this process, so signals of the container engine reach it.
