@@ -212,7 +212,7 @@ func (d *download) acceptRange(text, etag string) error {
 	from, size, ok := contentRange(text)
 	if !ok || from != d.at {
 		return fmt.Errorf("download the image from %s: the server sends the range %q instead of bytes from %d on",
-			d, escape.Word(text), d.at)
+			d, text, d.at)
 	}
 	if etag != d.etag || size >= 0 && d.size >= 0 && size != d.size {
 		return fmt.Errorf("download the image from %s: %w", d, errChanged)

@@ -82,7 +82,7 @@ func parseDigest(text string) (string, error) {
 	word, _, _ := strings.Cut(strings.TrimSpace(text), " ")
 	word = strings.ToLower(strings.TrimSpace(word))
 	if digest, err := hex.DecodeString(word); err != nil || len(digest) != 32 {
-		return "", fmt.Errorf("%q is no SHA-256 digest of 64 hexadecimal digits", escape.Word(word))
+		return "", fmt.Errorf("%q is no SHA-256 digest of 64 hexadecimal digits", word)
 	}
 	return word, nil
 }
