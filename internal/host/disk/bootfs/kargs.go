@@ -61,7 +61,7 @@ func editEntry(entry string, changes kargs) (string, error) {
 	found := false
 	for line := range strings.Lines(entry) {
 		line = strings.TrimRight(line, " \t\r\n")
-		if options, is := strings.CutPrefix(line, "options "); is {
+		if key, options, _ := strings.Cut(line, " "); key == "options" {
 			if found {
 				return "", errors.New("it has several lines of kernel arguments")
 			}
@@ -70,7 +70,7 @@ func editEntry(entry string, changes kargs) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("change its kernel arguments: %w", err)
 			}
-			line = "options " + changed
+			line = strings.TrimRight("options "+changed, " ")
 		}
 		out.WriteString(line + "\n")
 	}
