@@ -37,20 +37,30 @@ func (d Disks) Open(id Identity) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the disk %q: %w", id.Path, err)
 	}
-	device := &Device{File: os.NewFile(uintptr(fd), id.Path), id: id, sector: sectorSize}
+	device := &Device{File: os.NewFile(uintptr(fd), id.Path), id: id}
 	if err := device.opened(d); err != nil {
 		return nil, errors.Join(err, device.Close())
 	}
-	if !id.File {
-		tree, err := d.tree(id.Number)
-		if err == nil {
-			device.sector, err = tree.logicalSector()
-		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("inspect the disk %q: %w", id.Path, err), device.Close())
-		}
+	if device.sector, err = d.SectorSize(id); err != nil {
+		return nil, errors.Join(err, device.Close())
 	}
 	return device, nil
+}
+
+// SectorSize is the size of a logical sector in bytes: 512 or 4096. It is 512 for a file.
+func (d Disks) SectorSize(id Identity) (int64, error) {
+	if id.File {
+		return sectorSize, nil
+	}
+	tree, err := d.tree(id.Number)
+	if err != nil {
+		return 0, fmt.Errorf("inspect the disk %q: %w", id.Path, err)
+	}
+	size, err := tree.logicalSector()
+	if err != nil {
+		return 0, fmt.Errorf("inspect the disk %q: %w", id.Path, err)
+	}
+	return size, nil
 }
 
 // opened checks that the open file is the disk that was inspected: its name may have moved between the checks and Open.

@@ -27,19 +27,19 @@ type Holder struct {
 	Kind   Kind
 	Name   string // the name of the device mapper; "" if the kind is RAID or Other
 	UUID   string // the UUID of the device mapper
-	Level  string // the level of an array, such as raid1; "container" for one that has only the metadata of others
+	Level  string // the level of an array, such as raid1
 	// Within is the kernel's name of the container that an array's metadata are in, "" if it has its own.
 	Within string
 	// Others are the kernel's names of block devices below it that are not on the disk.
 	Others []string
 }
 
-// container is the level of an array that has only the metadata of other arrays.
-const container = "container"
+// Container is the level of an array that has only the metadata of other arrays.
+const Container = "container"
 
 // last is 1 for what is removed after all else.
 func (h Holder) last() int {
-	if h.Level == container {
+	if h.Level == Container {
 		return 1
 	}
 	return 0
@@ -166,7 +166,7 @@ func (t tree) holder(within map[string]bool) (Holder, error) {
 		if rest, is := strings.CutPrefix(metadata, "external:"); is {
 			volume := strings.TrimLeft(rest, "/-")
 			if volume == rest {
-				h.Level = container
+				h.Level = Container
 			} else {
 				h.Within, _, _ = strings.Cut(volume, "/")
 			}

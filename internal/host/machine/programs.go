@@ -40,6 +40,7 @@ var programs = map[string]known{
 	"dmsetup":          {with: [][]string{{"ls"}, {"info"}, {"deps"}, {"table"}}},
 	"fsfreeze":         {},
 	"growpart":         {},
+	"kpartx":           {},
 	"lvs":              {looks: true},
 	"mdadm":            {with: [][]string{{"--examine"}, {"--detail"}}},
 	"mount":            {},
