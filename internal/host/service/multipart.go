@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"mime/multipart"
+	"sync"
 )
 
 // upload is a file that is sent in a form while it is read.
@@ -49,14 +50,11 @@ func (u *upload) body(ctx context.Context) (io.Reader, string, error) {
 type formBody struct {
 	io.Reader
 	closed chan struct{}
+	once   sync.Once
 }
 
-// Close is called once by the transport.
+// Close says that the transport reads no more.
 func (f *formBody) Close() error {
-	select {
-	case <-f.closed:
-	default:
-		close(f.closed)
-	}
+	f.once.Do(func() { close(f.closed) })
 	return nil
 }
