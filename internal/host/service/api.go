@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
 const (
@@ -208,4 +210,28 @@ func (c *Client) send(ctx context.Context, r call) error {
 
 func (c *Client) download(ctx context.Context, doing, path string, query url.Values) ([]byte, error) {
 	return c.do(ctx, call{doing: doing, method: get, path: path, query: query, accept: "application/octet-stream"})
+}
+
+// Download begins a download from any URL, without the token of this machine. The size is -1 if the server does not say
+// it. It is not sent again. The caller closes content, and bounds what it reads.
+func (c *Client) Download(ctx context.Context, from string) (content io.ReadCloser, size int64, err error) {
+	failed := &Error{Doing: "download a file", Request: get, Tries: 1, ID: newID()}
+	request, err := http.NewRequestWithContext(ctx, get, from, nil)
+	if err != nil {
+		failed.Reason = "the URL is malformed"
+		return nil, 0, failed
+	}
+	failed.Request = get + " " + redact.URL(&url.URL{Scheme: request.URL.Scheme, Host: request.URL.Host, Path: request.URL.Path})
+	response, err := (&http.Client{Transport: c.http.Transport}).Do(request)
+	if err != nil {
+		failed.err, failed.Reason = err, c.word(redact.Error(err))
+		return nil, 0, failed
+	}
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, largestReason))
+		_ = response.Body.Close()
+		failed.Status, failed.Reason = response.StatusCode, c.reasonOf(body)
+		return nil, 0, failed
+	}
+	return response.Body, response.ContentLength, nil
 }
