@@ -71,7 +71,7 @@ type steps struct {
 
 	mu      sync.Mutex
 	running map[models.StepType]*running
-	sent    map[models.StepType]sent
+	sent    map[models.StepType]*sent
 	group   sync.WaitGroup
 }
 
@@ -89,13 +89,14 @@ type pending struct {
 type sent struct {
 	args   []string
 	output string
-	at     time.Time
+	at     time.Time // when it was sent
+	ran    time.Time // when a step had this result last
 }
 
 func (a *Agent) newSteps() *steps {
 	s := &steps{
 		service: a.Service, executors: a.Executors, clock: a.Clock, log: a.Log,
-		running: map[models.StepType]*running{}, sent: map[models.StepType]sent{},
+		running: map[models.StepType]*running{}, sent: map[models.StepType]*sent{},
 	}
 	if !a.Options.Dry.Enabled {
 		s.media = &media{runner: a.Runner, files: a.Files, clock: a.Clock, log: a.Log}
@@ -142,8 +143,8 @@ func (s *steps) due(w work, step *models.Step) bool {
 		}
 		return false
 	}
-	if last, done := s.sent[step.StepType]; done && settled(step.StepType) && slices.Equal(last.args, step.Args) &&
-		s.clock.Now().Sub(last.at) < w.spacing {
+	last := s.sent[step.StepType]
+	if last != nil && settled(step.StepType) && slices.Equal(last.args, step.Args) && s.clock.Now().Sub(last.ran) < w.spacing {
 		return false
 	}
 	s.running[step.StepType] = &running{args: step.Args}
@@ -281,7 +282,8 @@ func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply
 	if reply.ExitCode == 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sent[step.StepType] = sent{args: step.Args, output: reply.Output, at: s.clock.Now()}
+		now := s.clock.Now()
+		s.sent[step.StepType] = &sent{args: step.Args, output: reply.Output, at: now, ran: now}
 	}
 }
 
@@ -289,10 +291,14 @@ func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply
 func (s *steps) has(step *models.Step, output string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, is := s.sent[step.StepType]
-	if !is || last.output != output {
+	last := s.sent[step.StepType]
+	if last == nil || last.output != output {
 		return false
 	}
-	passed := s.clock.Now().Sub(last.at)
-	return passed >= 0 && passed < replyFor
+	now := s.clock.Now()
+	if passed := now.Sub(last.at); passed < 0 || passed >= replyFor {
+		return false
+	}
+	last.args, last.ran = step.Args, now
+	return true
 }
