@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/machine"
@@ -39,7 +40,7 @@ const logsLimit = time.Hour
 
 // Execute implements Executor.
 func (l *Logs) Execute(ctx context.Context, args []string) Reply {
-	request, err := decode[models.LogsGatherCmdRequest](string(models.StepTypeLogsGather), args, l.Log)
+	request, err := decode[logsRequest](string(models.StepTypeLogsGather), args, l.Log)
 	if err == nil {
 		err = checkAddresses(request.MasterIps)
 	}
@@ -50,7 +51,7 @@ func (l *Logs) Execute(ctx context.Context, args []string) Reply {
 		return Reply{ExitCode: alreadyRunning, Error: fmt.Sprintf("the container name %q is already in use: logs are being gathered", logsContainer)}
 	}
 	defer l.sending.Unlock()
-	argv := logsArgs(l.Options, request)
+	argv := logsArgs(l.Options, &request.LogsGatherCmdRequest)
 	if !l.Runner.Has(podman) {
 		ctx, cancel := context.WithTimeout(ctx, logsLimit)
 		defer cancel()
@@ -70,6 +71,16 @@ func (l *Logs) Execute(ctx context.Context, args []string) Reply {
 			[]string{"--env", tokenName, "--name", logsContainer, "--pid=host", l.Options.Version, "logs_sender"}, argv),
 		Env: secretEnv(l.Options.Token), Timeout: logsLimit, Limit: outputLimit,
 	}))
+}
+
+// logsRequest is the argument of logs-gather. Its model takes installer_gather for missing when it is false.
+type logsRequest struct{ models.LogsGatherCmdRequest }
+
+// Validate checks the rest.
+func (r *logsRequest) Validate(formats strfmt.Registry) error {
+	rest := r.LogsGatherCmdRequest
+	rest.InstallerGather = true
+	return rest.Validate(formats)
 }
 
 // logsArgs are the flags of logs_sender, as the original agent gives them.
