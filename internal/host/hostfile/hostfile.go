@@ -2,8 +2,10 @@
 package hostfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +24,11 @@ func (f Files) Path(path string) string { return filepath.Join("/", f.Root, path
 
 // Write writes a file with these permissions, and makes its folder where it is missing. Secrets have 0600.
 func (f Files) Write(path string, content []byte, perm fs.FileMode) error {
+	return f.Save(path, bytes.NewReader(content), perm)
+}
+
+// Save writes a file with what content gives, as Write does. It writes no file if content fails.
+func (f Files) Save(path string, content io.Reader, perm fs.FileMode) error {
 	path = f.Path(path)
 	if err := f.write(path, content, perm); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -29,7 +36,7 @@ func (f Files) Write(path string, content []byte, perm fs.FileMode) error {
 	return nil
 }
 
-func (f Files) write(path string, content []byte, perm fs.FileMode) error {
+func (f Files) write(path string, content io.Reader, perm fs.FileMode) error {
 	if err := guard.File(path); err != nil {
 		return err
 	}
@@ -44,7 +51,7 @@ func (f Files) write(path string, content []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(content)
+	_, err = io.Copy(file, content)
 	err = errors.Join(err, file.Chmod(perm), file.Sync(), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), path)
@@ -65,6 +72,23 @@ func (f Files) Append(path string, perm fs.FileMode) (*os.File, error) {
 		return nil, fmt.Errorf("open %s: it is not a regular file", path)
 	}
 	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, perm)
+}
+
+// Create makes an empty file to write to and to read from, and its folder where it is missing. Unlike Write, it leaves part
+// of a file if the writer does not reach its end. A file that was there is replaced.
+func (f Files) Create(path string, perm fs.FileMode) (*os.File, error) {
+	path = f.Path(path)
+	if err := guard.File(path); err != nil {
+		return nil, fmt.Errorf("make %s: %w", path, err)
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("make %s: it is there and is not a regular file", path)
+	}
+	const folders = 0o755
+	if err := os.MkdirAll(filepath.Dir(path), folders); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, perm)
 }
 
 // MakeFolder makes a folder and those above it.

@@ -29,6 +29,10 @@ var programs = map[string]known{
 	"dhclient": {},
 	"nmap":     {looks: true},
 	"ping":     {looks: true},
+	// logs
+	"coredumpctl":         {with: [][]string{{"list"}}},
+	"dmesg":               {with: [][]string{{"--ctime"}}},
+	"installer-gather.sh": {},
 	// services and containers
 	"journalctl": {looks: true},
 	"oc":         {},
