@@ -8,11 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
 	// bmcChannels is how many channels of a BMC may have an address.
 	bmcChannels = 12
+
+	// bmcLimit is how long all channels may take together: ipmitool waits for a BMC that does not answer.
+	bmcLimit = 90 * time.Second
 
 	noBMC   = "0.0.0.0"
 	noBMCv6 = "::/0"
@@ -28,6 +32,8 @@ func (c Collector) bmcAddress(ctx context.Context) string {
 	if !c.hasBMC() {
 		return noBMC
 	}
+	ctx, cancel := context.WithTimeout(ctx, bmcLimit)
+	defer cancel()
 	for channel := 1; channel <= bmcChannels && ctx.Err() == nil; channel++ {
 		output, err := c.run(ctx, "ipmitool", "lan", "print", strconv.Itoa(channel))
 		if err != nil {
@@ -61,6 +67,8 @@ func (c Collector) bmcV6Address(ctx context.Context) string {
 	if !c.hasBMC() {
 		return noBMCv6
 	}
+	ctx, cancel := context.WithTimeout(ctx, bmcLimit)
+	defer cancel()
 	for channel := 1; channel <= bmcChannels && ctx.Err() == nil; channel++ {
 		number := strconv.Itoa(channel)
 		enabled, err := c.run(ctx, "ipmitool", "lan6", "print", number, "enables")

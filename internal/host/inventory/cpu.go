@@ -30,10 +30,10 @@ func (c Collector) cpu(ctx context.Context) *models.CPU {
 		c.warn("read the processors", err)
 		return &models.CPU{}
 	}
-	return parseCPUInfo(content, machineName())
+	return parseCPUInfo(content, firstText(c.files().word("proc/sys/kernel/arch"), machineName()))
 }
 
-// machineName is the kernel's name of the processors' architecture, such as x86_64.
+// machineName is the kernel's name of the processors' architecture, such as x86_64, for kernels without /proc/sys/kernel/arch.
 func machineName() string {
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {

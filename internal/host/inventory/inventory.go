@@ -4,6 +4,16 @@
 // looks: it reads sysfs, procfs, udev's data and netlink, and runs programs that change nothing.
 //
 // A part that cannot be read is logged and left empty. The service judges what it gets.
+//
+// The answer is the one that the assisted-installer-agent gives for the same machine, but for these fields:
+//
+//   - disks[].installation_eligibility and is_installation_media: a stick with the image of a CD that is mounted as a whole
+//     is a medium, and a partition counts as mounted under each name of its device;
+//   - disks[].path: also devices with a folder in their name, such as /dev/cciss/c0d0;
+//   - disks[].iscsi: also for sessions of adapters on the PCI bus;
+//   - gpus: also if the system has no pci.ids; then vendor and name are "unknown";
+//   - cpu, disks[].has_uuid and system_vendor.virtual: if lscpu, sg_inq or systemd-detect-virt is missing, they are read from
+//     the kernel instead of left empty.
 package inventory
 
 import (
