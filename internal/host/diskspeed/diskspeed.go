@@ -89,7 +89,7 @@ func (c Checker) Execute(ctx context.Context, args []string) (exitCode int, stdo
 		}
 		return exitFailed, answer(asked.path, 0), text
 	}
-	c.logger().Info("disk speed: measured", "disk", asked.path, "durable within", duration.String())
+	c.logger().Info("disk speed: measured", "disk", escape.Word(asked.path), "durable within", duration.String())
 	return 0, answer(asked.path, duration), ""
 }
 
