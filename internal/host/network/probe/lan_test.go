@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 // lan is a network in memory.
 type lan struct {
+	mu     sync.Mutex
 	macs   map[netip.Addr][]string      // who answers for an address
 	trips  map[netip.Addr]time.Duration // how long a ping to it takes
 	lost   map[netip.Addr][]uint16      // the numbers of pings that it does not answer
@@ -70,7 +72,9 @@ func (l *lan) Frames(_ NIC, kind uint16) (Wire, error) {
 		return nil, l.refuse
 	}
 	return &cable{inbox: make(chan delivery, 10000), done: make(chan struct{}), reply: func(frame []byte, to netip.Addr) []delivery {
+		l.mu.Lock()
 		l.asked[to]++
+		l.mu.Unlock()
 		var all []delivery
 		for _, noise := range l.noise {
 			all = append(all, delivery{data: noise})

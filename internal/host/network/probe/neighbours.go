@@ -40,23 +40,15 @@ type protocol struct {
 // Neighbours asks by an interface which machines have these addresses: by ARP, or by neighbour discovery for IPv6. An
 // address has all MAC addresses that answered, in lower case and sorted; one without an answer is not in the map.
 func (p Prober) Neighbours(ctx context.Context, nic NIC, targets []netip.Addr, s Scan) (map[netip.Addr][]string, error) {
-	found := map[netip.Addr][]string{}
 	if len(nic.MAC) != macSize {
 		return nil, fmt.Errorf("ask for neighbours by %s: it is no Ethernet, since its address is %q", nic.Name, nic.MAC)
 	}
-	for _, protocol := range []protocol{
-		{packet.TypeARP, packet.ARPRequest, packet.ParseARPReply},
-		{packet.TypeIPv6, packet.Solicitation, packet.ParseAdvertisement},
-	} {
-		group := slices.DeleteFunc(slices.Clone(targets), func(ip netip.Addr) bool { return ip.Is6() != (protocol.kind == packet.TypeIPv6) })
-		if len(group) == 0 {
-			continue
+	return byFamily(targets, func(group []netip.Addr, ipv6 bool) (map[netip.Addr][]string, error) {
+		if ipv6 {
+			return p.ask(ctx, nic, protocol{packet.TypeIPv6, packet.Solicitation, packet.ParseAdvertisement}, group, s)
 		}
-		if err := p.ask(ctx, nic, protocol, group, s, found); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+		return p.ask(ctx, nic, protocol{packet.TypeARP, packet.ARPRequest, packet.ParseARPReply}, group, s)
+	})
 }
 
 // answers collects who answered. It is written to while packets are received.
@@ -91,10 +83,10 @@ func (a *answers) complete() bool {
 	return len(a.found) == len(a.asked)
 }
 
-func (p Prober) ask(ctx context.Context, nic NIC, by protocol, targets []netip.Addr, s Scan, found map[netip.Addr][]string) error {
+func (p Prober) ask(ctx context.Context, nic NIC, by protocol, targets []netip.Addr, s Scan) (map[netip.Addr][]string, error) {
 	wire, err := p.Open.Frames(nic, by.kind)
 	if err != nil {
-		return fmt.Errorf("open a socket for frames on %s: %w", nic.Name, err)
+		return nil, fmt.Errorf("open a socket for frames on %s: %w", nic.Name, err)
 	}
 	defer wire.Close()
 	all := &answers{asked: map[netip.Addr]bool{}, found: map[netip.Addr][]string{}}
@@ -113,10 +105,7 @@ func (p Prober) ask(ctx context.Context, nic NIC, by protocol, targets []netip.A
 	err = p.rounds(ctx, wire, nic, by, targets, s, all)
 	stop()
 	receiver.Wait()
-	for ip, macs := range all.found {
-		found[ip] = macs
-	}
-	return err
+	return all.found, err
 }
 
 func (p Prober) rounds(ctx context.Context, wire Wire, nic NIC, by protocol, targets []netip.Addr, s Scan, all *answers) error {

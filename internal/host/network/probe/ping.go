@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -49,17 +48,9 @@ const pauseOfPings = 3 * time.Millisecond
 
 // Ping sends echo requests to all addresses at the same time.
 func (p Prober) Ping(ctx context.Context, targets []netip.Addr, o Pings) (map[netip.Addr]Replies, error) {
-	replies := map[netip.Addr]Replies{}
-	for _, ipv6 := range []bool{false, true} {
-		group := slices.DeleteFunc(slices.Clone(targets), func(ip netip.Addr) bool { return ip.Is6() != ipv6 })
-		if len(group) == 0 {
-			continue
-		}
-		if err := p.ping(ctx, group, ipv6, o, replies); err != nil {
-			return nil, err
-		}
-	}
-	return replies, nil
+	return byFamily(targets, func(group []netip.Addr, ipv6 bool) (map[netip.Addr]Replies, error) {
+		return p.ping(ctx, group, ipv6, o)
+	})
 }
 
 // course is what is known of the pings so far. It is written to while replies are received.
@@ -77,10 +68,10 @@ type key struct {
 	sequence uint16
 }
 
-func (p Prober) ping(ctx context.Context, targets []netip.Addr, ipv6 bool, o Pings, replies map[netip.Addr]Replies) error {
+func (p Prober) ping(ctx context.Context, targets []netip.Addr, ipv6 bool, o Pings) (map[netip.Addr]Replies, error) {
 	wire, err := p.Open.Echo(EchoOptions{IPv6: ipv6, NIC: o.NIC, Whole: o.Size > 0})
 	if err != nil {
-		return fmt.Errorf("open a socket for pings: %w", err)
+		return nil, fmt.Errorf("open a socket for pings: %w", err)
 	}
 	defer wire.Close()
 	mark := nonce()
@@ -97,10 +88,11 @@ func (p Prober) ping(ctx context.Context, targets []netip.Addr, ipv6 bool, o Pin
 	err = p.pings(ctx, wire, targets, ipv6, o, c)
 	stop()
 	receiver.Wait()
+	replies := map[netip.Addr]Replies{}
 	for _, ip := range targets {
 		replies[ip] = c.replies(ip)
 	}
-	return err
+	return replies, err
 }
 
 // take notes a reply. The kernel may choose the identifier, so that only the data says whose reply it is.

@@ -9,9 +9,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
+	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 )
@@ -113,4 +118,25 @@ func (p Prober) await(ctx context.Context, limit time.Duration, done func() bool
 		}
 	}
 	return ctx.Err()
+}
+
+// byFamily does something for the addresses of IPv4 and for those of IPv6 at the same time.
+func byFamily[V any](targets []netip.Addr, do func(group []netip.Addr, ipv6 bool) (map[netip.Addr]V, error)) (map[netip.Addr]V, error) {
+	all := map[netip.Addr]V{}
+	var mu sync.Mutex
+	var group errgroup.Group
+	for _, ipv6 := range []bool{false, true} {
+		family := slices.DeleteFunc(slices.Clone(targets), func(ip netip.Addr) bool { return ip.Is6() != ipv6 })
+		if len(family) == 0 {
+			continue
+		}
+		group.Go(func() error {
+			some, err := do(family, ipv6)
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(all, some)
+			return err
+		})
+	}
+	return all, group.Wait()
 }
