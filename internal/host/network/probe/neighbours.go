@@ -40,7 +40,7 @@ type protocol struct {
 // Neighbours asks by an interface which machines have these addresses: by ARP, or by neighbour discovery for IPv6. An
 // address has all MAC addresses that answered, in lower case and sorted; one without an answer is not in the map.
 func (p Prober) Neighbours(ctx context.Context, nic NIC, targets []netip.Addr, s Scan) (map[netip.Addr][]string, error) {
-	if len(nic.MAC) != macSize {
+	if !nic.Ethernet() {
 		return nil, fmt.Errorf("ask for neighbours by %s: it is no Ethernet, since its address is %q", nic.Name, nic.MAC)
 	}
 	return byFamily(targets, func(group []netip.Addr, ipv6 bool) (map[netip.Addr][]string, error) {

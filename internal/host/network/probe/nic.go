@@ -27,6 +27,9 @@ func (n NIC) Has(ipv6 bool) bool {
 	return slices.ContainsFunc(n.Addresses, func(a netip.Prefix) bool { return a.Addr().Is6() == ipv6 && !a.Addr().IsLinkLocalUnicast() })
 }
 
+// Ethernet reports whether the interface has a MAC address of Ethernet, so that Neighbours can ask by it.
+func (n NIC) Ethernet() bool { return len(n.MAC) == macSize }
+
 // Own reports whether an address belongs to the interface.
 func (n NIC) Own(ip netip.Addr) bool {
 	return slices.ContainsFunc(n.Addresses, func(a netip.Prefix) bool { return a.Addr() == ip })
