@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
+	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -40,10 +42,22 @@ func find(ctx context.Context, ref string, o Options) error {
 	return err
 }
 
-// Valid refuses what is no reference of an image with its registry.
+// registryForm is a host name or an IP address, with a port.
+var registryForm = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?)(:[0-9]+)?$`)
+
+// Valid refuses what is no reference of an image with its registry. Programs such as podman take other texts, too, such as
+// dir:/path, and read from elsewhere then.
 func Valid(ref string) error {
-	_, err := parse(ref)
-	return err
+	if _, err := parse(ref); err != nil {
+		return err
+	}
+	if strings.TrimSpace(ref) != ref {
+		return errors.New("it begins or ends with a space")
+	}
+	if host, _, _ := strings.Cut(ref, "/"); !registryForm.MatchString(host) {
+		return fmt.Errorf("%q names no registry", host)
+	}
+	return nil
 }
 
 // has reads the manifest of an image for an architecture, as Go calls it.

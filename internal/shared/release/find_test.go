@@ -77,7 +77,8 @@ func TestValid(t *testing.T) {
 	for ref, valid := range map[string]bool{
 		"quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64":                               true,
 		"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:" + strings.Repeat("daff68f1", 8): true,
-		"localhost/image": true, "registry:5000/image": true,
+		"localhost/image": true, "registry:5000/image": true, "[fd00::1]:5000/image:1": true,
+		"dir:/etc/image": false, "file:///etc/image": false, "docker://quay.io/a": false, " quay.io/a": false, "quay.io/a ": false,
 		"": false, "--help": false, "image": false, "quay.io/a b": false, "quay.io/a;reboot": false, "quay.io/a@sha256:1": false,
 		"quay.io/" + strings.Repeat("a", 600): false,
 	} {

@@ -155,8 +155,32 @@ func TestPayloadIPv4(t *testing.T) {
 	}
 }
 
+func TestUDP(t *testing.T) {
+	ours := must.Get(net.ParseMAC("52:54:00:00:00:11"))(t)
+	frame := UDPBroadcast(ours, 68, 67, []byte("odd"))
+	check.Equal(t, hex.EncodeToString(frame[:ethernetSize]), "ffffffffffff5254000000110800")
+	ip := frame[ethernetSize:]
+	check.Equal(t, Checksum(ip[:ipv4Size]), 0)
+	check.Equal(t, checksumUDP(ip[12:16], ip[16:20], ip[ipv4Size:]), 0xffff, "the sum of a right datagram is zero")
+	data, from, ok := ParseUDP(append(frame, 0, 0), 67)
+	check.Equal(t, ok, true)
+	check.Equal(t, string(data), "odd")
+	check.Equal(t, from.String(), "0.0.0.0:68")
+	for name, change := range map[string]func([]byte){
+		"another port": func(f []byte) { f[ethernetSize+ipv4Size+3]++ }, "fragment": func(f []byte) { f[ethernetSize+7] = 1 },
+		"TCP": func(f []byte) { f[ethernetSize+9] = 6 }, "too long": func(f []byte) { f[ethernetSize+ipv4Size+5] += 9 },
+		"too short": func(f []byte) { f[ethernetSize+ipv4Size+5] = 7 }, "IPv6": func(f []byte) { f[12] = 0x86 },
+	} {
+		wrong := UDPBroadcast(ours, 68, 67, []byte("odd"))
+		change(wrong)
+		_, _, ok := ParseUDP(wrong, 67)
+		check.Equal(t, ok, false, name)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(unhex(f, arpAnswer))
+	f.Add(UDPBroadcast(make([]byte, macSize), 67, 68, []byte("data")))
 	f.Add(advert(f, 255, "8800 0000 60000000 fd000000000000000000000000000012 0201 525400000099"))
 	f.Add(unhex(f, "45000000 00000000 40010000 7f000001 7f000001 0000 e5c7 1234 0007"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -169,5 +193,6 @@ func FuzzParse(f *testing.F) {
 			ParseEchoReply(payload, false)
 		}
 		ParseEchoReply(data, true)
+		ParseUDP(data, 68)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 
@@ -46,7 +47,9 @@ func (s *socket) or(err error) error {
 }
 
 // Frames implements Opener.
-func (Sockets) Frames(nic NIC, kind uint16) (Wire, error) {
+func (Sockets) Frames(nic NIC, kind uint16) (Wire, error) { return frames(nic, kind) }
+
+func frames(nic NIC, kind uint16) (*socket, error) {
 	// A socket of protocol 0 receives nothing before it is bound to its interface.
 	s, err := open(unix.AF_PACKET, unix.SOCK_RAW, 0)
 	if err != nil {
@@ -56,6 +59,20 @@ func (Sockets) Frames(nic NIC, kind uint16) (Wire, error) {
 	s.address = func(netip.Addr) unix.Sockaddr { return at }
 	if err := s.or(unix.Bind(s.fd, at)); err != nil {
 		return nil, err
+	}
+	return s, nil
+}
+
+// FramesTo sends and receives Ethernet frames like Frames, and receives those to another address, too.
+func (Sockets) FramesTo(nic NIC, kind uint16, mac net.HardwareAddr) (Wire, error) {
+	s, err := frames(nic, kind)
+	if err != nil {
+		return nil, err
+	}
+	member := &unix.PacketMreq{Ifindex: int32(nic.Index), Type: unix.PACKET_MR_UNICAST, Alen: macSize}
+	copy(member.Address[:], mac)
+	if err := s.or(unix.SetsockoptPacketMreq(s.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, member)); err != nil {
+		return nil, fmt.Errorf("receive frames to %s: %w", mac, err)
 	}
 	return s, nil
 }
