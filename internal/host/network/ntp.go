@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -225,13 +226,14 @@ func parseSources(table string) []chrony.Source {
 }
 
 // DialChrony are the ways to reach the chronyd of this machine: its socket, and its port on the loopback interface.
-func DialChrony(files socketDialer, own string) []func(context.Context) (net.Conn, error) {
+func DialChrony(files socketDialer) []func(context.Context) (net.Conn, error) {
 	const (
 		program = "/run/chrony/chronyd.sock"
+		own     = "/run/chrony/oaictl.%s.sock"
 		port    = "127.0.0.1:323"
 	)
 	return []func(context.Context) (net.Conn, error){
-		func(context.Context) (net.Conn, error) { return files.Dial(program, own) },
+		func(context.Context) (net.Conn, error) { return files.Dial(program, fmt.Sprintf(own, rand.Text())) },
 		func(ctx context.Context) (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "udp", port) },
 	}
 }

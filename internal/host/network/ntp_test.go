@@ -108,7 +108,7 @@ func TestNTPRefuses(t *testing.T) {
 }
 
 func TestDialChrony(t *testing.T) {
-	ways := DialChrony(hostfile.Files{Root: t.TempDir()}, "/own.sock")
+	ways := DialChrony(hostfile.Files{Root: t.TempDir()})
 	_, err := ways[0](t.Context())
 	check.Says(t, err, "no such file")
 	connection, err := ways[1](t.Context())
