@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -121,3 +122,39 @@ func (f Files) Remove(path string) error {
 	}
 	return nil
 }
+
+// Dial connects to the datagram socket of a program, from a socket at path that the program may answer to even if it runs
+// as another user. The folder of path decides who else reaches it. Closing the connection removes path.
+func (f Files) Dial(program, path string) (net.Conn, error) {
+	program, path = f.Path(program), f.Path(path)
+	if err := guard.File(path); err != nil {
+		return nil, fmt.Errorf("make the socket %s: %w", path, err)
+	}
+	const kind = "unixgram"
+	connection, err := net.DialUnix(kind, &net.UnixAddr{Name: path, Net: kind}, &net.UnixAddr{Name: program, Net: kind})
+	if err != nil {
+		// The socket is there if only its connection failed.
+		return nil, errors.Join(err, f.forget(path))
+	}
+	const all = 0o666
+	if err := os.Chmod(path, all); err != nil {
+		return nil, errors.Join(err, connection.Close(), f.forget(path))
+	}
+	return &dialled{connection, func() error { return f.forget(path) }}, nil
+}
+
+// forget removes a file that need not be there.
+func (Files) forget(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// dialled is a connection whose own socket is a file.
+type dialled struct {
+	*net.UnixConn
+	remove func() error
+}
+
+func (d *dialled) Close() error { return errors.Join(d.UnixConn.Close(), d.remove()) }

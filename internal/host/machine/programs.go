@@ -36,7 +36,7 @@ var programs = map[string]known{
 	// services and containers
 	"journalctl": {looks: true},
 	"oc":         {},
-	"podman":     {with: [][]string{{"images"}, {"ps"}, {"info"}, {"version"}}},
+	"podman":     {with: [][]string{{"images"}, {"image", "inspect"}, {"ps"}, {"info"}, {"version"}}},
 	"shutdown":   {},
 	"systemctl":  {with: [][]string{{"show"}, {"is-active"}, {"status"}}},
 	// disks
