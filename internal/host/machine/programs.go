@@ -30,11 +30,12 @@ var programs = map[string]known{
 	"nmap":     {looks: true},
 	"ping":     {looks: true},
 	// services and containers
-	"journalctl": {looks: true},
-	"oc":         {},
-	"podman":     {with: [][]string{{"images"}, {"ps"}, {"info"}, {"version"}}},
-	"shutdown":   {},
-	"systemctl":  {with: [][]string{{"show"}, {"is-active"}, {"status"}}},
+	"hostnamectl": {},
+	"journalctl":  {looks: true},
+	"oc":          {},
+	"podman":      {with: [][]string{{"images"}, {"ps"}, {"info"}, {"version"}}},
+	"shutdown":    {},
+	"systemctl":   {with: [][]string{{"show"}, {"is-active"}, {"status"}, {"list-units"}}},
 	// disks
 	"coreos-installer": {},
 	"dmsetup":          {with: [][]string{{"ls"}, {"info"}, {"deps"}, {"table"}}},
