@@ -41,18 +41,14 @@ func (r *run) releaseOS(ctx context.Context) (firstboot.OS, error) {
 		return firstboot.OS{}, err
 	}
 	if r.config.singleNode() {
-		return firstboot.ReleaseOS(config) // it has all that a pointer would lead to
+		return firstboot.CarriedOS(config)
 	}
 	source, ca, err := firstboot.Pointer(config)
 	if err != nil {
 		return firstboot.OS{}, err
 	}
 	if strings.HasPrefix(source, "data:") {
-		carried, err := firstboot.Carried(source)
-		if err != nil {
-			return firstboot.OS{}, err
-		}
-		return firstboot.ReleaseOS(carried)
+		return firstboot.CarriedOS(config)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, configServerLimit, errLimit)
 	defer cancel()

@@ -247,6 +247,19 @@ var (
 	argumentPattern = regexp.MustCompile(`^[A-Za-z0-9][!#-&(-~]{0,500}$`)
 )
 
+// CarriedOS reads the operating system of the release from a config that has all in itself, or in a data URL that it points at,
+// as bootkube's of a single node does.
+func CarriedOS(config []byte) (OS, error) {
+	if source, _, err := Pointer(config); err == nil && strings.HasPrefix(source, "data:") {
+		carried, err := Carried(source)
+		if err != nil {
+			return OS{}, err
+		}
+		return ReleaseOS(carried)
+	}
+	return ReleaseOS(config)
+}
+
 // ReleaseOS reads the operating system of the release from the config that a machine-config-server gave.
 func ReleaseOS(config []byte) (OS, error) {
 	content, found := File(config, encapsulated)
