@@ -27,9 +27,6 @@ func (p PodmanLogs) Send(ctx context.Context, bootstrap bool) error {
 	if c.CACertPath != "" {
 		args = append(args, "-v", c.CACertPath+":"+c.CACertPath)
 	}
-	if bootstrap {
-		args = append(args, "-v", sshFolder+":"+sshFolder, "-v", "/tmp:/tmp")
-	}
 	args = append(args, "--env", "PULL_SECRET_TOKEN", c.AgentImage, "logs_sender",
 		"-cluster-id", c.ClusterID, "-url", c.URL, "-host-id", c.HostID, "-infra-env-id", c.InfraEnvID,
 		fmt.Sprintf("-insecure=%t", c.Insecure), fmt.Sprintf("-bootstrap=%t", bootstrap))

@@ -453,7 +453,9 @@ func (w *world) ConfigMap(_ context.Context, _, name string) (map[string]string,
 func (w *world) Events(context.Context, string) ([]Event, error) { return w.events(), nil }
 
 // HasMachineConfig implements Kube.
-func (w *world) HasMachineConfig(_ context.Context, name string) (bool, error) { return w.configs[name], nil }
+func (w *world) HasMachineConfig(_ context.Context, name string) (bool, error) {
+	return w.configs[name], nil
+}
 
 // RemoveTaint implements Kube.
 func (w *world) RemoveTaint(_ context.Context, node, _ string) error {

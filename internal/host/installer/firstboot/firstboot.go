@@ -171,11 +171,10 @@ func Pointer(config []byte) (source string, ca []byte, err error) {
 	if err := checkSource(source); err != nil {
 		return "", nil, err
 	}
-	for _, authority := range parsed.Ignition.Security.TLS.CertificateAuthorities {
-		if ca, err = authority.content(); err != nil {
+	if authorities := parsed.Ignition.Security.TLS.CertificateAuthorities; len(authorities) > 0 {
+		if ca, err = authorities[0].content(); err != nil {
 			return "", nil, fmt.Errorf("read the CA of the machine-config-server: %w", err)
 		}
-		break
 	}
 	if strings.HasPrefix(source, "https:") && len(ca) == 0 {
 		return "", nil, errors.New("the host's Ignition config points at an HTTPS server, and has no CA for it")
