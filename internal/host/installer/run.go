@@ -187,7 +187,7 @@ func (r *run) do(ctx context.Context, step Step, action func(context.Context) er
 	limited, cancel := context.WithTimeoutCause(ctx, step.Limit, errLimit)
 	defer cancel()
 	err := r.try(limited, step, action)
-	if err != nil && errors.Is(context.Cause(limited), errLimit) {
+	if err != nil && errors.Is(context.Cause(limited), errLimit) && !errors.Is(err, errLimit) {
 		err = fmt.Errorf("the step %s took longer than %s: %w", step.Name, step.Limit, err)
 	}
 	if err != nil && step.BestEffort && ctx.Err() == nil {

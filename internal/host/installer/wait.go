@@ -4,7 +4,6 @@ package installer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +18,7 @@ type wait struct {
 	next string
 	// tell also posts to the service that this is waited for, since no stage says so.
 	tell bool
-	// look reports whether it has happened, and what is so far. An error is taken as passing, unless it is a *hopeless.
+	// look reports whether it has happened, and what is so far. An error is taken as passing.
 	look func(ctx context.Context) (done bool, state string, err error)
 }
 
@@ -28,23 +27,18 @@ const (
 	sayEvery  = time.Minute
 )
 
-// hopeless is an error of a look after which looking again is no use.
-type hopeless struct{ error }
-
-func (h hopeless) Unwrap() error { return h.error }
-
 // waitFor looks every 5 seconds, until it has happened, or the step's time is over. It says every minute what it waits for.
 func (r *run) waitFor(ctx context.Context, w wait) error {
 	began := r.Clock.Now()
 	said := began
 	last := "" // the state that was logged last
-	r.Log.Info("the installer waits", "for", w.what)
+	r.Log.Info("the installer waits", "for", w.what, "at most", r.timeLeft(ctx))
 	for {
 		done, state, err := w.look(ctx)
-		if err != nil {
-			if _, is := errors.AsType[hopeless](err); is {
-				return fmt.Errorf("wait for %s: %w", w.what, err)
-			}
+		switch {
+		case err != nil && ctx.Err() != nil:
+			state = last // the time was over while it looked
+		case err != nil:
 			state = "cannot tell: " + r.text(err)
 		}
 		if done {
@@ -55,7 +49,7 @@ func (r *run) waitFor(ctx context.Context, w wait) error {
 		silent := now.Sub(said) >= sayEvery
 		if silent || state != last {
 			r.Log.Info("the installer still waits", "for", w.what, "so far", escape.Word(state),
-				"since", now.Sub(began).Round(time.Second).String())
+				"since", now.Sub(began).Round(time.Second).String(), "at most", r.timeLeft(ctx))
 			last = state
 		}
 		if silent {
@@ -69,4 +63,13 @@ func (r *run) waitFor(ctx context.Context, w wait) error {
 				r.Clock.Now().Sub(began).Round(time.Second), w.what, escape.Word(state), w.next, err)
 		}
 	}
+}
+
+// timeLeft is how long a context has left, for people.
+func (r *run) timeLeft(ctx context.Context) string {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		return "without limit"
+	}
+	return deadline.Sub(r.Clock.Now()).Round(time.Second).String()
 }

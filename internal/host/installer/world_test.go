@@ -76,20 +76,23 @@ type world struct {
 	slow    time.Duration // how long a post takes
 
 	// The machine.
-	recorder  *machine.Recorder
-	reply     func(machine.Command) (machine.Result, error)
-	hostname  string
-	states    map[string][]string // of units, one a look; the last stays
-	disks     map[string]blockdevice.Identity
-	disksDone []string
-	writing   func(ctx context.Context, image Image) error
-	cleaning  error
-	formatErr error
-	clearErr  error
-	files0    map[string]string
+	recorder *machine.Recorder
+	reply    func(machine.Command) (machine.Result, error)
+	hostname string
+	states   map[string][]string // of units, one a look; the last stays
+	// bootkubeHangs means that bootkube fails again and again.
+	bootkubeHangs bool
+	disks         map[string]blockdevice.Identity
+	disksDone     []string
+	writing       func(ctx context.Context, image Image) error
+	cleaning      error
+	formatErr     error
+	clearErr      error
+	files0        map[string]string
 
 	// The cluster.
 	nodes    func() []Node
+	arbiters func() []Node
 	events   func() []Event
 	configs  map[string]bool
 	config   string // the install-config
@@ -170,6 +173,7 @@ func newWorld(t testing.TB) *world {
 	w.nodes = func() []Node {
 		return []Node{w.node("node-1", true), w.node("node-2", true)}
 	}
+	w.arbiters = func() []Node { return []Node{w.node("node-3", true)} }
 	w.events = func() []Event { return []Event{{Name: readyEvent, UID: "1"}} }
 	w.put("/usr/bin/oc", "")
 	w.put(kubeconfigPath, "kubeconfig")
@@ -247,6 +251,9 @@ const lsblkOutput = `{"blockdevices":[{"path":"/dev/vda","size":128849018880,"pa
 func (w *world) state(unit string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if unit == "bootkube.service" && w.bootkubeHangs {
+		return "failed"
+	}
 	states := w.states[unit]
 	state := states[0]
 	if len(states) > 1 {
@@ -436,7 +443,7 @@ func (w *world) Nodes(_ context.Context, role string) ([]Node, error) {
 		return nil, w.kubeErr
 	}
 	if role == "arbiter" {
-		return []Node{w.node("node-3", true)}, nil
+		return w.arbiters(), nil
 	}
 	return w.nodes(), nil
 }
@@ -488,4 +495,17 @@ func (w *world) toldOf(name string) []string {
 		}
 	}
 	return told
+}
+
+// infos are all that was told of this host.
+func (w *world) infos() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var infos []string
+	for _, p := range w.posts {
+		if p.host == hostID {
+			infos = append(infos, p.info)
+		}
+	}
+	return infos
 }
