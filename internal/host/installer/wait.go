@@ -25,7 +25,15 @@ type wait struct {
 const (
 	lookEvery = 5 * time.Second // as assisted-installer
 	sayEvery  = time.Minute
+	// lookLimit is how long one look may take: a service that does not answer does not silence the wait.
+	lookLimit = 50 * time.Second
 )
+
+func (w wait) lookOnce(ctx context.Context) (done bool, state string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	return w.look(ctx)
+}
 
 // waitFor looks every 5 seconds, until it has happened, or the step's time is over. It says every minute what it waits for.
 func (r *run) waitFor(ctx context.Context, w wait) error {
@@ -34,7 +42,7 @@ func (r *run) waitFor(ctx context.Context, w wait) error {
 	last := "" // the state that was logged last
 	r.Log.Info("the installer waits", "for", w.what, "at most", r.timeLeft(ctx))
 	for {
-		done, state, err := w.look(ctx)
+		done, state, err := w.lookOnce(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			state = last // the time was over while it looked
