@@ -71,6 +71,12 @@ var (
 	ErrUsage = errors.New("the flags cannot be read")
 )
 
+// ErrRunning means that another installer runs on this machine. Nothing was done, and nothing was told to the service.
+var ErrRunning = errors.New("another installer runs on this machine")
+
+// exitRunning is what podman ends with when a container of the name runs. The service takes it as no failure.
+const exitRunning = 125
+
 // ExitCode is the exit code of the program after an error of Parse or Run.
 func ExitCode(err error) int {
 	switch {
@@ -78,6 +84,8 @@ func ExitCode(err error) int {
 		return 0
 	case errors.Is(err, ErrUsage):
 		return 2
+	case errors.Is(err, ErrRunning):
+		return exitRunning
 	}
 	return 1
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/blockdevice"
 	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/shared/filelock"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
@@ -44,6 +45,32 @@ func (s *Stopped) Error() string {
 
 func (s *Stopped) Unwrap() error { return s.Cause }
 
+// lockPath is a file that a running installer has locked: the service asks for one at each poll until it hears of it.
+const lockPath = installDir + "/oaictl.lock"
+
+// lock keeps other installers from running on this machine.
+func (i *Installer) lock() (unlock func(), err error) {
+	if err := i.Files.MakeFolder(installDir, folderMode); err != nil {
+		return nil, fmt.Errorf("lock out other installers: %w", err)
+	}
+	file, err := i.Files.Append(lockPath, onlyRoot)
+	if err != nil {
+		return nil, fmt.Errorf("lock out other installers: %w", err)
+	}
+	free, err := filelock.Try(file, true)
+	if err == nil && !free {
+		err = ErrRunning
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock out other installers: %w", err), file.Close())
+	}
+	return func() {
+		if err := file.Close(); err != nil {
+			i.Log.Warn("the lock against other installers is not released", "why", err)
+		}
+	}, nil
+}
+
 // run is one run of an installer.
 type run struct {
 	*Installer
@@ -63,17 +90,22 @@ type run struct {
 	watching context.CancelFunc
 }
 
-// Run installs the machine, and asks for its reboot. The service has been told of a failure when it returns. The error is a
-// *Stopped if ctx ended.
+// Run installs the machine, and asks for its reboot. If it fails, it has posted that when it returns. The error is a *Stopped
+// if ctx ended, and ErrRunning if another installer runs on this machine.
 func (i *Installer) Run(ctx context.Context) error {
+	unlock, err := i.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	i.Log.Info("the installer starts", "config", i.config)
 	r := &run{
 		Installer: i, watching: func() {},
 		cluster: strfmt.UUID(i.config.ClusterID), infraEnv: strfmt.UUID(i.config.InfraEnvID), host: strfmt.UUID(i.config.HostID),
 	}
+	defer r.watchers.Wait()
+	defer func() { r.watching() }()
 	step, err := r.all(ctx)
-	r.watching()
-	r.watchers.Wait()
 	switch {
 	case err == nil:
 		i.Log.Info("the installation on this machine is complete")

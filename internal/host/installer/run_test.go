@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -233,12 +235,12 @@ func TestSlowService(t *testing.T) {
 	})
 }
 
-// TestStopAtEveryStep ends the installer before each step, and starts it again: no step that was done is done again.
+// TestStopAtEveryStep ends the installer before each step, by its context or as SIGKILL does, and starts it again: no step that was done is done again.
 func TestStopAtEveryStep(t *testing.T) {
 	// These have all steps. Each mark of the journal takes time: it is on the disk when the step is done.
 	several := []string{
 		"bootstrap that overlays the node image", "worker", "single node without the operator's reboot", "master with a registry",
-		"master into the root file system", "disks to format",
+		"master into the root file system",
 	}
 	for _, role := range allRoles() {
 		if !slices.Contains(several, role.name) {
@@ -246,19 +248,22 @@ func TestStopAtEveryStep(t *testing.T) {
 		}
 		steps := must.Get(Plan(parse(t, role.flags...), Facts{Registry: true, NodeImage: true}))(t)
 		for _, at := range steps {
-			t.Run(role.name+"/"+string(at.Name), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w *world) {
-					if role.change != nil {
-						role.change(w)
-					}
-					stopAndGoOn(t, w, parse(t, role.flags...), at.Name)
+			for name, kill := range map[string]bool{"stop": false, "kill": true} {
+				t.Run(role.name+"/"+string(at.Name)+"/"+name, func(t *testing.T) {
+					t.Parallel() // each waits for its files to be on the disk
+					inWorld(t, func(t *testing.T, w *world) {
+						if role.change != nil {
+							role.change(w)
+						}
+						stopAndGoOn(t, w, parse(t, role.flags...), at.Name, kill)
+					})
 				})
-			})
+			}
 		}
 	}
 }
 
-func stopAndGoOn(t *testing.T, w *world, c Config, at Name) {
+func stopAndGoOn(t *testing.T, w *world, c Config, at Name, kill bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -266,17 +271,23 @@ func stopAndGoOn(t *testing.T, w *world, c Config, at Name) {
 	var began []Name
 	first.before = func(s Step) {
 		began = append(began, s.Name)
-		if s.Name == at {
-			cancel()
+		if s.Name != at {
+			return
 		}
+		if kill {
+			runtime.Goexit() // as if the process had ended: nothing more is posted or written
+		}
+		cancel()
 	}
-	err := first.Run(ctx)
+	var err error
+	var ended sync.WaitGroup
+	ended.Go(func() { err = first.Run(ctx) })
+	ended.Wait()
 	if !slices.Contains(began, at) {
 		must.Do(t, err) // the step is not needed in this world
 		return
 	}
-	stopped, is := errors.AsType[*Stopped](err)
-	if !is || stopped.Step != at || ExitCode(err) == 0 {
+	if stopped, is := errors.AsType[*Stopped](err); !kill && (!is || stopped.Step != at || ExitCode(err) == 0) {
 		t.Fatalf("it ended with %v", err)
 	}
 	second := w.installer(c)
