@@ -63,6 +63,31 @@ func (f Files) write(path string, content io.Reader, perm fs.FileMode) error {
 	return nil
 }
 
+// Overwrite replaces the content of a file that is there, in place. It is for files that containers have as mounts, which no
+// other file can replace. A reader may see a part.
+func (f Files) Overwrite(path string, content []byte) error {
+	path = f.Path(path)
+	if err := f.overwrite(path, content); err != nil {
+		return fmt.Errorf("overwrite %s: %w", path, err)
+	}
+	return nil
+}
+
+func (Files) overwrite(path string, content []byte) error {
+	if err := guard.File(path); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, errors.New("there is no such regular file"))
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
 // Append opens a file to add to its end, such as a log. It makes the file with these permissions if there is none.
 func (f Files) Append(path string, perm fs.FileMode) (*os.File, error) {
 	path = f.Path(path)
@@ -103,6 +128,21 @@ func (f Files) MakeFolder(path string, perm fs.FileMode) error {
 
 // Read reads a file.
 func (f Files) Read(path string) ([]byte, error) { return os.ReadFile(f.Path(path)) }
+
+// List has the names of the regular files in a folder.
+func (f Files) List(path string) ([]string, error) {
+	entries, err := os.ReadDir(f.Path(path))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
 
 // Exists reports whether there is such a file or folder.
 func (f Files) Exists(path string) bool {

@@ -34,11 +34,12 @@ var programs = map[string]known{
 	"dmesg":               {with: [][]string{{"--ctime"}}},
 	"installer-gather.sh": {},
 	// services and containers
-	"journalctl": {looks: true},
-	"oc":         {},
-	"podman":     {with: [][]string{{"images"}, {"image", "inspect"}, {"ps"}, {"info"}, {"version"}}},
-	"shutdown":   {},
-	"systemctl":  {with: [][]string{{"show"}, {"is-active"}, {"status"}}},
+	"hostnamectl": {},
+	"journalctl":  {looks: true},
+	"oc":          {},
+	"podman":      {with: [][]string{{"images"}, {"image", "inspect"}, {"ps"}, {"info"}, {"version"}}},
+	"shutdown":    {},
+	"systemctl":   {with: [][]string{{"show"}, {"is-active"}, {"status"}, {"list-units"}}},
 	// disks
 	"coreos-installer": {},
 	"dmsetup":          {with: [][]string{{"ls"}, {"info"}, {"deps"}, {"table"}}},
