@@ -36,7 +36,7 @@ var programs = map[string]known{
 	// services and containers
 	"hostnamectl": {},
 	"journalctl":  {looks: true},
-	"oc":          {},
+	"oc":          {with: [][]string{{"adm", "must-gather"}}},
 	"podman":      {with: [][]string{{"images"}, {"image", "inspect"}, {"ps"}, {"info"}, {"version"}}},
 	"shutdown":    {},
 	"systemctl":   {with: [][]string{{"show"}, {"is-active"}, {"status"}, {"list-units"}}},
