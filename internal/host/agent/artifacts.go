@@ -148,7 +148,7 @@ func (a *Artifacts) free(folder string) (uint64, error) {
 	if err := unix.Statfs(folder, &stat); err != nil {
 		return 0, fmt.Errorf("find out what is free in %s: %w", folder, err)
 	}
-	return stat.Bavail * uint64(stat.Bsize), nil //nolint:unconvert // it is signed on some architectures
+	return stat.Bavail * uint64(stat.Bsize), nil
 }
 
 // atMost fails when there is more to read than rest.

@@ -75,7 +75,7 @@ func ParseFlags(name string, args []string, env func(string) string, printed io.
 	infraEnv := flags.String("infra-env-id", "", "the `UUID` of the InfraEnv to register with")
 	host := flags.String("host-id", "", "the `UUID` of this host; agent itself finds it out")
 	flags.StringVar(&o.Version, "agent-version", "", "the `image` of this agent")
-	interval := flags.Int("interval", 60, "the `seconds` between two attempts to register") //nolint:mnd // one minute
+	interval := flags.Int("interval", 60, "the `seconds` between two attempts to register")
 	flags.StringVar(&o.CACertFile, "cacert", "", "a `file` with CA certificates of the assisted-service, in PEM")
 	flags.BoolVar(&o.Insecure, "insecure", false, "do not verify the certificate of the assisted-service")
 	help := flags.Bool("help", false, "print this text")

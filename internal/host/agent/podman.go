@@ -20,7 +20,7 @@ const (
 	installerContainer = "assisted-installer"
 	logsContainer      = "logs-sender"
 	// tokenName is the variable that has the token.
-	tokenName = "PULL_SECRET_TOKEN" //nolint:gosec // a name, no secret
+	tokenName = "PULL_SECRET_TOKEN"
 )
 
 // secretEnv gives the token to podman, which hands it to a container by its name only.

@@ -220,7 +220,7 @@ func limitOf(kind models.StepType) time.Duration {
 	case models.StepTypeLogsGather, models.StepTypeDownloadBootArtifacts, models.StepTypeUpgradeAgent:
 		return time.Hour + time.Minute
 	}
-	return 30 * time.Minute //nolint:mnd // image-availability may take 960 s, the others less
+	return 30 * time.Minute // image-availability may take 960 s, the others less
 }
 
 // execute does a step. A mistake of an executor is the result of the step: the agent goes on.

@@ -47,7 +47,7 @@ func clusterPath(cluster strfmt.UUID) string {
 func (c *Client) Register(ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams) (*models.HostRegistrationResponse, error) {
 	return answer[*models.HostRegistrationResponse](ctx, c, call{
 		doing: "register this host", method: post, path: hostsPath(infraEnv), header: version(host.DiscoveryAgentVersion),
-		body: asJSON(host), policy: brief,
+		body: asJSON(host), brief: true,
 	})
 }
 
@@ -55,7 +55,7 @@ func (c *Client) Register(ctx context.Context, infraEnv strfmt.UUID, host *model
 func (c *Client) Instructions(ctx context.Context, infraEnv, host strfmt.UUID, agentVersion string) (*models.Steps, error) {
 	return answer[*models.Steps](ctx, c, call{
 		doing: "ask for the next steps", method: get, path: hostPath(infraEnv, host) + "/instructions", header: version(agentVersion),
-		query: url.Values{"timestamp": {strconv.FormatInt(c.clock.Now().Unix(), 10)}}, policy: brief,
+		query: url.Values{"timestamp": {strconv.FormatInt(c.clock.Now().Unix(), 10)}}, brief: true,
 	})
 }
 
@@ -63,14 +63,14 @@ func (c *Client) Instructions(ctx context.Context, infraEnv, host strfmt.UUID, a
 func (c *Client) Reply(ctx context.Context, infraEnv, host strfmt.UUID, reply *models.StepReply) error {
 	return c.send(ctx, call{
 		doing: "send the result of a step", method: post, path: hostPath(infraEnv, host) + "/instructions", header: version(c.agentVersion),
-		body: asJSON(reply), policy: brief,
+		body: asJSON(reply), brief: true,
 	})
 }
 
 // Host is what the service knows about a host.
 func (c *Client) Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error) {
 	return answer[*models.Host](ctx, c, call{
-		doing: "read this host", method: get, path: hostPath(infraEnv, host), policy: brief,
+		doing: "read this host", method: get, path: hostPath(infraEnv, host), brief: true,
 	})
 }
 

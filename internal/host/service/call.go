@@ -37,8 +37,9 @@ type call struct {
 	// body makes the body of an attempt, and says its type. nil means none.
 	body func(ctx context.Context) (content io.Reader, contentType string, err error)
 	// once says that body can be made only once.
-	once   bool
-	policy policy
+	once bool
+	// brief is for the agent, which asks again by itself and says so.
+	brief bool
 	// limit is how long an attempt may take, in real time. Zero means attemptLimit.
 	limit time.Duration
 }
@@ -51,7 +52,7 @@ func asJSON(value any) func(context.Context) (io.Reader, string, error) {
 	}
 }
 
-// do sends a request until it succeeds, or until its policy says that asking again does not help.
+// do sends a request until it succeeds, or until asking again does not help.
 func (c *Client) do(ctx context.Context, r call) ([]byte, error) {
 	for tries := 1; ; tries++ {
 		content, wait, failed := c.attempt(ctx, r)
@@ -59,12 +60,12 @@ func (c *Client) do(ctx context.Context, r call) ([]byte, error) {
 			return content, nil
 		}
 		failed.Tries = tries
-		if ctx.Err() != nil || r.once || tries > r.policy.retries(failed) {
+		if ctx.Err() != nil || r.once || tries > r.retries(failed) {
 			return nil, failed
 		}
 		delay := max(wait, c.delay(tries))
 		c.log.Warn("a request to the assisted-service failed, it is sent again", "doing", r.doing, "in", delay.Round(time.Millisecond).String(),
-			"attempt", tries, "attempts", r.policy.retries(failed)+1, "error", failed.Error())
+			"attempt", tries, "attempts", r.retries(failed)+1, "error", failed.Error())
 		if err := c.clock.Sleep(ctx, delay); err != nil {
 			failed.err = errors.Join(failed.err, err)
 			return nil, failed
@@ -161,19 +162,10 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// policy says after which errors a request is sent again, and how often.
-type policy int
-
-const (
-	// patient is for a machine that installs: the service may be away for about an hour.
-	patient policy = iota
-	// brief is for the agent, which asks again by itself and says so.
-	brief
-)
-
-// retries is how often a request is sent again after an error.
-func (p policy) retries(failed *Error) int {
-	if p == brief {
+// retries is how often a request is sent again after an error. The service may be away for about an hour while a machine
+// installs.
+func (r call) retries(failed *Error) int {
+	if r.brief {
 		return briefRetries(failed)
 	}
 	const few, many = 10, 360

@@ -614,3 +614,31 @@ func TestHangingServiceIsLeft(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestDownload carries no token, and repeats no secret of the URL.
+func TestDownload(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, request *http.Request) {
+		check.Equal(t, request.Header.Get("X-Secret-Key"), "")
+		if request.URL.Path != "/kernel" {
+			http.Error(w, "no such file", http.StatusNotFound)
+			return
+		}
+		_, _ = io.WriteString(w, "kernel")
+	})
+	content, size, err := r.Download(t.Context(), r.server.URL+"/kernel?token=abc")
+	must.Do(t, err)
+	check.Equal(t, size, 6)
+	check.Equal(t, string(must.Get(io.ReadAll(content))(t)), "kernel")
+	must.Do(t, content.Close())
+	for from, want := range map[string]string{
+		r.server.URL + "/initrd?token=abc":    "404 Not Found: no such file",
+		"http://a\x00b?token=abc":             "the URL is malformed",
+		"http://127.0.0.1:1/initrd?token=abc": "refused",
+	} {
+		_, _, err := r.Download(t.Context(), from)
+		check.Says(t, err, want)
+		if strings.Contains(err.Error(), "abc") {
+			t.Error(err)
+		}
+	}
+}
