@@ -188,3 +188,25 @@ func TestPatternIsNoSignature(t *testing.T) {
 		t.Error("the pattern is not always the same")
 	}
 }
+
+// stuck is a clock that stops in the middle of a measurement, as a disk does that no longer answers.
+type stuck struct{ released chan struct{} }
+
+func (s stuck) Now() time.Time {
+	<-s.released
+	return time.Time{}
+}
+
+func (stuck) Sleep(context.Context, time.Duration) error { return nil }
+func (stuck) Wall(d time.Duration) time.Duration         { return d / 1000 }
+
+func TestDiskThatDoesNotAnswer(t *testing.T) {
+	clock := stuck{make(chan struct{})}
+	t.Cleanup(func() { close(clock.released) })
+	c := checker(t.Output())
+	c.Clock = clock
+	code, stdout, stderr := c.Execute(t.Context(), ask(t, image(t, "", 0)))
+	if code != exitTimeout || strings.Contains(stdout, "io_sync_duration") || !strings.Contains(stderr, "did not answer for 9m0s") {
+		t.Errorf("exit code %d, answer %s, stderr %s", code, stdout, stderr)
+	}
+}

@@ -30,7 +30,19 @@ func (c Collector) cpu(ctx context.Context) *models.CPU {
 		c.warn("read the processors", err)
 		return &models.CPU{}
 	}
-	return parseCPUInfo(content, firstText(c.files().word("proc/sys/kernel/arch"), machineName()))
+	cpu := parseCPUInfo(content, firstText(c.files().word("proc/sys/kernel/arch"), machineName()))
+	cpu.Frequency = c.frequency()
+	return cpu
+}
+
+// frequency is the highest of all processors in MHz, zero if the kernel does not know it.
+func (c Collector) frequency() float64 {
+	const folder, kilohertz = "sys/devices/system/cpu/", 1000
+	var highest int64
+	for _, name := range c.files().names(folder) {
+		highest = max(highest, number(c.files().word(folder+name+"/cpufreq/cpuinfo_max_freq")))
+	}
+	return float64(highest) / kilohertz
 }
 
 // machineName is the kernel's name of the processors' architecture, such as x86_64, for kernels without /proc/sys/kernel/arch.

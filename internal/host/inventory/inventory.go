@@ -34,7 +34,7 @@ import (
 
 // Collector reads the inventory of a machine.
 type Collector struct {
-	// Root is a folder that has proc, sys, run, dev and usr. "" is the machine itself.
+	// Root is a folder that has proc, sys, run, dev and usr. "" is the machine itself. In a container it is MachineRoot.
 	Root string
 	// Runner runs the programs for what the kernel does not show in files.
 	Runner machine.Runner

@@ -253,6 +253,8 @@ func bare(t testing.TB) *fake {
 	f := newFake(t)
 	f.absent = []string{"lscpu", "dmidecode", "ipmitool", "sg_inq", "systemd-detect-virt", "biosdevname"}
 	f.write("proc/sys/kernel/arch", "aarch64\n")
+	f.write("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "2800000\n")
+	f.write("sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", "3000500\n")
 	f.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Neoverse-N1\nFeatures\t: fp asimd\n\nprocessor\t: 1\n")
 	return f
 }

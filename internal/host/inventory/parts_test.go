@@ -517,20 +517,35 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestLinksThatLeadOut: a link out of the folder is not followed.
-func TestLinksThatLeadOut(t *testing.T) {
+// TestResolve: links lead nowhere out of the tree's folder.
+func TestResolve(t *testing.T) {
 	f := newFake(t)
-	must.Do(t, os.MkdirAll(f.at("dev"), 0o755))
-	must.Do(t, os.Symlink("/etc/passwd", f.at("dev/out")))
-	must.Do(t, os.Symlink(".", f.at("self")))
-	files := f.collector().files()
-	if got, err := files.resolve("dev/out"); err == nil {
-		t.Errorf("got %s", got)
+	f.write("dev/sda", "")
+	f.write("a/b/file", "")
+	for name, target := range map[string]string{
+		"dev/relative": "../dev/sda", "dev/absolute": "/dev/sda", "dev/out": "../../../../dev/sda", "dev/chain": "relative", "a/folder": "/a/b",
+		"dev/nothing": "gone", "dev/loop": "loop", "dev/etc": "/etc/passwd",
+	} {
+		must.Do(t, os.Symlink(target, f.at(name)))
 	}
-	if got, err := files.resolve("self"); err == nil {
-		t.Errorf("got %s", got)
+	files := f.collector().files()
+	for path, want := range map[string]string{
+		"dev/relative": "/dev/sda", "/dev/absolute": "/dev/sda", "dev/out": "/dev/sda", "dev/chain": "/dev/sda", "a/folder/file": "/a/b/file",
+		"a/folder/../b/file": "/a/b/file", "": "/", "dev/nothing": "", "dev/loop": "", "dev/etc": "",
+	} {
+		got, err := files.resolve(path)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", path, got, err, want)
+		}
 	}
 	if got, err := (tree{}).resolve("/proc/self/ns"); err != nil || !strings.HasPrefix(got, "/proc/") {
 		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// TestMachineRoot: a test runs in no container of the machine, or in one that shows the first process's folder.
+func TestMachineRoot(t *testing.T) {
+	if root := MachineRoot(); root != "" && root != "/proc/1/root" {
+		t.Errorf("got %q", root)
 	}
 }

@@ -3,9 +3,9 @@
 package inventory
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,25 +58,50 @@ func (t tree) names(folder string) []string {
 	return names
 }
 
-// resolve follows the links of a path. The result starts with "/", and is without the tree's folder.
+// resolve follows the links of a path as a process does whose root is the tree's folder. The result starts with "/", and is
+// without the tree's folder. filepath.EvalSymlinks would leave the folder: it takes /proc/1/root for a link to "/".
 func (t tree) resolve(path string) (string, error) {
-	root, err := filepath.EvalSymlinks(t.at("/"))
+	const mostLinks = 40 // as the kernel
+	rest := strings.Split(path, "/")
+	done := "/"
+	for links := 0; len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		next := filepath.Join(done, name) // ".." at the top stays there
+		info, err := os.Lstat(t.at(next))
+		switch {
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			done = next
+			continue
+		}
+		target, err := os.Readlink(t.at(next))
+		if err != nil {
+			return "", err
+		}
+		if links++; links > mostLinks {
+			return "", fmt.Errorf("%q has more than %d links", path, mostLinks)
+		}
+		if filepath.IsAbs(target) {
+			done = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return done, nil
+}
+
+// MachineRoot is the Root of a Collector in a container that shares the process ids of the machine: the root folder of the
+// machine's first process. It is "" outside of a container.
+func MachineRoot() string {
+	const first = "/proc/1/root"
+	machine, err := os.Stat(first + "/")
 	if err != nil {
-		return "", err
+		return ""
 	}
-	real, err := filepath.EvalSymlinks(t.at(path))
-	if err != nil {
-		return "", err
+	own, err := os.Stat("/")
+	if err != nil || os.SameFile(machine, own) {
+		return ""
 	}
-	if root == "/" {
-		return real, nil
-	}
-	rest, within := strings.CutPrefix(real, root)
-	if !within {
-		return "", fmt.Errorf("%q leads to %q, which is outside of %q", path, real, root)
-	}
-	if rest == "" {
-		return "", errors.New("the path is the tree's folder")
-	}
-	return rest, nil
+	return first
 }
