@@ -8,6 +8,8 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -61,7 +63,9 @@ func TestFetch(t *testing.T) {
 
 // TestFetchRefusesStrangers: the CA of the config is the only one that counts.
 func TestFetchRefusesStrangers(t *testing.T) {
-	server := httptest.NewTLSServer(http.NotFoundHandler())
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
 	defer server.Close()
 	_, key, err := ed25519.GenerateKey(nil)
 	must.Do(t, err)

@@ -29,7 +29,7 @@ func TestJournalBeginsAnew(t *testing.T) {
 		{"the service has reset the host", flags("master", 3), func(w *world) { w.host.Progress.CurrentStage = "" }, 2},
 		{"the installation failed", flags("master", 3), func(w *world) { w.host.Progress.CurrentStage = models.HostStageFailed }, 2},
 		{"the cluster's installation began again", flags("master", 3), func(w *world) {
-			w.cluster.InstallStartedAt = strfmt.DateTime(must.Get(strfmt.ParseDateTime("2026-01-01T00:00:00Z"))(w.t))
+			w.cluster.InstallStartedAt = must.Get(strfmt.ParseDateTime("2026-01-01T00:00:00Z"))(w.t)
 		}, 2},
 		{"the machine booted again", flags("master", 3), func(w *world) { w.put(bootIDPath, "another\n") }, 2},
 		{"the journal is damaged", flags("master", 3), func(w *world) { w.put(journalPath, `{"attempt":`) }, 2},

@@ -102,8 +102,8 @@ func (r *run) growpart(ctx context.Context, p partition, free int64) error {
 
 func isUnchanged(output []byte) bool { return len(output) > 8 && string(output[:8]) == "NOCHANGE" }
 
-// unmountLimit is how long unmounting may take after the installer was told to end.
-const unmountLimit = time.Second
+// unmountLimit is how long unmounting may take when the installer ends.
+const unmountLimit = 500 * time.Millisecond
 
 // mounted mounts a partition, does something, and unmounts it in any case.
 func (r *run) mounted(ctx context.Context, device, at string, do func(context.Context) error) error {

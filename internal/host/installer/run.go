@@ -265,7 +265,7 @@ func (r *run) post(ctx context.Context, info string) {
 }
 
 func (r *run) postFor(ctx context.Context, host strfmt.UUID, stage models.HostStage, info string) {
-	r.Log.Info("the stage is told to the service", "host", host, "stage", stage, "info", escape.Word(info))
+	r.Log.Info("the installer posts a stage", "host", host, "stage", stage, "info", escape.Word(info))
 	ctx, cancel := context.WithTimeout(ctx, postLimit)
 	defer cancel()
 	if err := r.Service.Progress(ctx, r.infraEnv, host, stage, shorten(info, longestInfo)); err != nil {

@@ -323,19 +323,21 @@ func count(list []string, item string) int {
 func TestStopWhileWriting(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan time.Time, 1)
 		w.writing = func(ctx context.Context, image Image) error {
 			image.Progress(40)
-			time.AfterFunc(time.Second, func() { cancel(errors.New("SIGTERM")) })
+			time.AfterFunc(time.Second, func() {
+				ended <- time.Now()
+				cancel(errors.New("SIGTERM"))
+			})
 			<-ctx.Done()
 			return ctx.Err()
 		}
-		var ended time.Time
-		context.AfterFunc(ctx, func() { ended = time.Now() })
 		w.slow = time.Minute // the service is away
 		c := parse(t, flags("master", 3)...)
 		err := w.installer(c).Run(ctx)
 		check.Says(t, err, "the installer was stopped during the step write-image: SIGTERM")
-		if took := time.Since(ended); took > 2*time.Second {
+		if took := time.Since(<-ended); took > 2*time.Second {
 			t.Errorf("it took %s to end", took)
 		}
 		check.Slice(t, w.disksDone, []string{"clean /dev/vda", "clear /dev/vda"})

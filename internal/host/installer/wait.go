@@ -63,7 +63,7 @@ func (r *run) waitFor(ctx context.Context, w wait) error {
 		if silent {
 			said = now
 			if w.tell {
-				r.post(ctx, "waiting for "+w.what+": "+state)
+				r.post(ctx, "waiting for "+w.what+": "+escape.Word(state))
 			}
 		}
 		if err := r.Clock.Sleep(ctx, lookEvery); err != nil {

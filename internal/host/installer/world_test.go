@@ -470,7 +470,7 @@ func (w *world) RemoveTaint(_ context.Context, node, _ string) error {
 	return nil
 }
 
-// told are the stages and infos of this host, without percents below 100.
+// told are the stages and infos that were posted for this host, without percents below 100.
 func (w *world) told() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -497,7 +497,7 @@ func (w *world) toldOf(name string) []string {
 	return told
 }
 
-// infos are all that was told of this host.
+// infos are those that were posted for this host.
 func (w *world) infos() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -276,7 +276,7 @@ func ReleaseOS(config []byte) (OS, error) {
 	}
 	os := OS{Image: machineConfig.Spec.OSImageURL, KernelArguments: machineConfig.Spec.KernelArguments}
 	if !imagePattern.MatchString(os.Image) {
-		return OS{}, fmt.Errorf("the MachineConfig names the operating system %q, which is no reference of a container image", shortened(os.Image))
+		return OS{}, fmt.Errorf("the MachineConfig's operating system %q is no reference of a container image", shortened(os.Image))
 	}
 	for _, argument := range os.KernelArguments {
 		if !argumentPattern.MatchString(argument) {
