@@ -90,6 +90,7 @@ func TestRights(t *testing.T) {
 	for _, signer := range []string{"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"} {
 		all = append(all, request{"approve", "certificates.k8s.io", "signers", signer}) // which the API server asks for an approval
 	}
+	all = append(all, request{"use", "security.openshift.io", "securitycontextconstraints", "hostaccess"}) // for its pod
 	for name, rules := range map[string][]rights.Rule{"ours": rights.Rules(), "the original's": original()} {
 		for _, r := range all {
 			if !slices.ContainsFunc(rules, func(rule rights.Rule) bool { return allows(rule, r) }) {

@@ -37,5 +37,13 @@ func Rules() []Rule {
 			Verbs: []string{"get"},
 		},
 		{Groups: []string{"operators.coreos.com"}, Resources: []string{"installplans"}, Verbs: []string{"list", "delete"}},
+		{
+			// OpenShift admits the pod of the controller by one of these, since it uses the network and folders of its host. The
+			// ServiceAccount makes no other pods.
+			Groups: []string{"security.openshift.io"}, Resources: []string{"securitycontextconstraints"}, Verbs: []string{"use"},
+			Names: []string{
+				"anyuid", "nonroot", "hostmount-anyuid", "machine-api-termination-handler", "hostnetwork", "hostaccess", "node-exporter",
+			},
+		},
 	}
 }
