@@ -81,10 +81,10 @@ type run struct {
 	facts      Facts
 	journal    *journal
 
-	stage models.HostStage     // the stage that was posted last
-	disk  blockdevice.Identity // the disk to install to, once it is checked
-	kube  Kube                 // the API server, once it is needed
-	grown bool                 // the root partition was made larger
+	stage     models.HostStage     // the stage that was posted last
+	disk      blockdevice.Identity // the disk to install to, once it is checked
+	apiServer Kube                 // of the new cluster, once it is needed
+	grown     bool                 // the root partition was made larger
 
 	watchers sync.WaitGroup
 	watching context.CancelFunc
