@@ -4,7 +4,9 @@ package installer
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"time"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -29,6 +31,8 @@ type Service interface {
 	HostIgnition(ctx context.Context, infraEnv, host strfmt.UUID) ([]byte, error)
 	HostLogsProgress(ctx context.Context, infraEnv, host strfmt.UUID, state models.LogsState) error
 	ClusterLogsProgress(ctx context.Context, cluster strfmt.UUID, state models.LogsState) error
+	// UploadLogs sends a tar.gz: of a host, or with nil of the controller.
+	UploadLogs(ctx context.Context, cluster strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error
 }
 
 // Disks finds, cleans and writes disks.
@@ -76,6 +80,10 @@ type Kube interface {
 	Events(ctx context.Context, namespace string) ([]kube.Event, error)
 	// MachineConfig returns an error for which kube.NotFound is true if there is none of this name.
 	MachineConfig(ctx context.Context, name string) (kube.MachineConfig, error)
+	// Pods are those with all labels and of a phase.
+	Pods(ctx context.Context, namespace string, labels map[string]string, phase string) ([]kube.Pod, error)
+	// PodLog is the log of the last time, at most limit bytes of it.
+	PodLog(ctx context.Context, namespace, name string, last time.Duration, limit int64) ([]byte, error)
 }
 
 // Connect is the Kube of Deps for real clusters.

@@ -192,6 +192,7 @@ func (r *run) waitController(ctx context.Context) error {
 		return err
 	}
 	seen := map[string]bool{}
+	uploaded := r.Clock.Now()
 	err = r.waitFor(ctx, wait{
 		what: "the controller in the new cluster to be ready",
 		next: "look at the job " + manifests.Controller + " and its pod in the namespace " + manifests.Namespace,
@@ -199,6 +200,10 @@ func (r *run) waitController(ctx context.Context) error {
 			events, err := api.Events(ctx, manifests.Namespace)
 			if err != nil {
 				return false, "", fmt.Errorf("list the events of %s: %w", manifests.Namespace, err)
+			}
+			if now := r.Clock.Now(); now.Sub(uploaded) >= controllerLogsEvery {
+				uploaded = now
+				r.uploadControllerLogs(ctx, api)
 			}
 			state := "it has no event yet"
 			for _, event := range events {
@@ -220,6 +225,7 @@ func (r *run) waitController(ctx context.Context) error {
 	if err := r.Service.ClusterLogsProgress(ctx, r.cluster, models.LogsStateRequested); err != nil {
 		r.Log.Warn("the service does not take that the controller's logs come", "why", r.text(err))
 	}
+	r.uploadControllerLogs(ctx, api)
 	return nil
 }
 

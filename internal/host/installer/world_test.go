@@ -3,6 +3,8 @@
 package installer
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,6 +104,8 @@ type world struct {
 	invoker    string
 	untaints   []string
 	untaintErr error
+	pods       []kube.Pod
+	uploadErr  error
 	served     []byte // by the machine-config-server
 	kubeErr    error
 }
@@ -375,6 +379,38 @@ func (w *world) HostLogsProgress(_ context.Context, _, _ strfmt.UUID, state mode
 func (w *world) ClusterLogsProgress(_ context.Context, _ strfmt.UUID, state models.LogsState) error {
 	w.call("cluster logs %s", state)
 	return nil
+}
+
+// UploadLogs implements Service.
+func (w *world) UploadLogs(_ context.Context, _ strfmt.UUID, _, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
+	zipped, err := gzip.NewReader(content)
+	if err != nil || host != nil {
+		return errors.New("not a tar.gz of the controller")
+	}
+	tape := tar.NewReader(zipped)
+	header, err := tape.Next()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(tape)
+	w.call("upload %s: %s has %q", kind, header.Name, text)
+	return errors.Join(err, w.uploadErr)
+}
+
+// Pods implements Kube.
+func (w *world) Pods(_ context.Context, _ string, labels map[string]string, phase string) ([]kube.Pod, error) {
+	if labels["job-name"] != "assisted-installer-controller" || phase != "Running" {
+		return nil, errors.New("pods of another job")
+	}
+	return w.pods, nil
+}
+
+// PodLog implements Kube.
+func (w *world) PodLog(_ context.Context, _, name string, _ time.Duration, _ int64) ([]byte, error) {
+	if name == "" {
+		return nil, errors.New("no luck")
+	}
+	return []byte("the log of " + name), nil
 }
 
 // worldDisks plays the disks and the firmware.
