@@ -20,6 +20,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/blockdevice"
+	"github.com/oaictl/oaictl/internal/host/installer/firstboot"
 	"github.com/oaictl/oaictl/internal/host/installer/manifests"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
