@@ -85,7 +85,8 @@ func (a *Agent) sleep(ctx context.Context, d time.Duration) error {
 	before := a.Clock.Now().Round(0) // without the monotonic clock, which does not jump
 	err := a.Clock.Sleep(ctx, d)
 	if passed := a.Clock.Now().Round(0).Sub(before); err == nil && (passed > d+jump || passed < d-jump) {
-		a.Log.Warn("the clock of this machine jumped, or the machine stood still", "waited", d.String(), "passed", passed.Round(time.Second).String())
+		a.Log.Warn("the clock of this machine jumped, or the machine stood still", "waited", d.String(),
+			"passed", passed.Round(time.Second).String())
 	}
 	return err
 }

@@ -52,7 +52,7 @@ const (
 // refusal of a step by its error.
 func refuse(err error) Reply { return Reply{ExitCode: refused, Error: err.Error()} }
 
-// work is for whom steps run.
+// work says for which host steps run.
 type work struct {
 	target
 	// restart makes the host register again.
@@ -275,7 +275,8 @@ func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply
 	})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			s.log.Warn("the result of a step was not sent; the step runs again when the service asks for it", "step", escape.Word(step.StepID), "error", err)
+			s.log.Warn("the result of a step was not sent; the step runs again when the service asks for it",
+				"step", escape.Word(step.StepID), "error", err)
 		}
 		return
 	}

@@ -44,7 +44,9 @@ func clusterPath(cluster strfmt.UUID) string {
 // The calls of the agent are sent again only a few times: the agent asks again by itself.
 
 // Register tells the service that this host is there. It may be called again for a host that the service knows.
-func (c *Client) Register(ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams) (*models.HostRegistrationResponse, error) {
+func (c *Client) Register(
+	ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams,
+) (*models.HostRegistrationResponse, error) {
 	return answer[*models.HostRegistrationResponse](ctx, c, call{
 		doing: "register this host", method: post, path: hostsPath(infraEnv), header: version(host.DiscoveryAgentVersion),
 		body: asJSON(host), brief: true,

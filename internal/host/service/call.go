@@ -114,8 +114,8 @@ func (c *Client) attempt(ctx context.Context, r call) ([]byte, time.Duration, *E
 	return content, 0, nil
 }
 
-// errTooLong is the error of an answer that no assisted-service gives.
-var errTooLong = fmt.Errorf("its answer is longer than %d MiB", largestAnswer>>20)
+// errTooLong is the error of an answer that no assisted-service gives: it is longer than largestAnswer.
+var errTooLong = errors.New("its answer is longer than 64 MiB")
 
 func (c *Client) url(r call) *url.URL {
 	u := c.base.JoinPath(r.path)
