@@ -102,7 +102,7 @@ func (d Disks) mountinfo(content []byte) []use {
 			continue
 		}
 		// btrfs has a number that is not the device's.
-		if number := deviceNumber(unescape(fields[dash+2])); number != "" && number != fields[2] {
+		if number := d.fileNumber(unescape(fields[dash+2])); number != "" && number != fields[2] {
 			found = append(found, use{number, as})
 		}
 	}
@@ -134,7 +134,7 @@ func (d Disks) swaps() ([]use, error) {
 			continue
 		}
 		path := strings.TrimSuffix(unescape(fields[0]), " (deleted)")
-		if number := deviceNumber(path); number != "" {
+		if number := d.fileNumber(path); number != "" {
 			found = append(found, use{number, "swap"})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -62,6 +63,31 @@ func (f Files) write(path string, content io.Reader, perm fs.FileMode) error {
 	return nil
 }
 
+// Overwrite replaces the content of a file that is there, in place. It is for files that containers have as mounts, which no
+// other file can replace. A reader may see a part.
+func (f Files) Overwrite(path string, content []byte) error {
+	path = f.Path(path)
+	if err := f.overwrite(path, content); err != nil {
+		return fmt.Errorf("overwrite %s: %w", path, err)
+	}
+	return nil
+}
+
+func (Files) overwrite(path string, content []byte) error {
+	if err := guard.File(path); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, errors.New("there is no such regular file"))
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
 // Append opens a file to add to its end, such as a log. It makes the file with these permissions if there is none.
 func (f Files) Append(path string, perm fs.FileMode) (*os.File, error) {
 	path = f.Path(path)
@@ -103,6 +129,21 @@ func (f Files) MakeFolder(path string, perm fs.FileMode) error {
 // Read reads a file.
 func (f Files) Read(path string) ([]byte, error) { return os.ReadFile(f.Path(path)) }
 
+// List has the names of the regular files in a folder.
+func (f Files) List(path string) ([]string, error) {
+	entries, err := os.ReadDir(f.Path(path))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
 // Exists reports whether there is such a file or folder.
 func (f Files) Exists(path string) bool {
 	_, err := os.Stat(f.Path(path))
@@ -121,3 +162,39 @@ func (f Files) Remove(path string) error {
 	}
 	return nil
 }
+
+// Dial connects to the datagram socket of a program, from a socket at path that the program may answer to even if it runs
+// as another user. The folder of path decides who else reaches it. Closing the connection removes path.
+func (f Files) Dial(program, path string) (net.Conn, error) {
+	program, path = f.Path(program), f.Path(path)
+	if err := guard.File(path); err != nil {
+		return nil, fmt.Errorf("make the socket %s: %w", path, err)
+	}
+	const kind = "unixgram"
+	connection, err := net.DialUnix(kind, &net.UnixAddr{Name: path, Net: kind}, &net.UnixAddr{Name: program, Net: kind})
+	if err != nil {
+		// The socket is there if only its connection failed.
+		return nil, errors.Join(err, f.forget(path))
+	}
+	const all = 0o666
+	if err := os.Chmod(path, all); err != nil {
+		return nil, errors.Join(err, connection.Close(), f.forget(path))
+	}
+	return &dialled{connection, func() error { return f.forget(path) }}, nil
+}
+
+// forget removes a file that need not be there.
+func (Files) forget(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// dialled is a connection whose own socket is a file.
+type dialled struct {
+	*net.UnixConn
+	remove func() error
+}
+
+func (d *dialled) Close() error { return errors.Join(d.UnixConn.Close(), d.remove()) }

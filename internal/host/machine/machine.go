@@ -40,6 +40,8 @@ type Command struct {
 	Stdin io.Reader
 	// Output gets standard output while the program runs, if it is not nil. Result.Stdout is empty then.
 	Output io.Writer
+	// Errors gets standard error while the program runs, if it is not nil. Result.Stderr has it, too.
+	Errors io.Writer
 	// Timeout ends the program. Zero means no limit except the context's.
 	Timeout time.Duration
 	// Limit is how many bytes of each output are kept. Zero means DefaultLimit.
@@ -154,6 +156,9 @@ func (h Host) run(ctx context.Context, c Command) (Result, error) {
 	command.Stdout, command.Stderr = stdout, stderr
 	if c.Output != nil {
 		command.Stdout = c.Output
+	}
+	if c.Errors != nil {
+		command.Stderr = io.MultiWriter(stderr, c.Errors)
 	}
 	command.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGTERM) }
