@@ -30,7 +30,8 @@ type Service interface {
 	Register(ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams) (*models.HostRegistrationResponse, error)
 	Instructions(ctx context.Context, infraEnv, host strfmt.UUID, agentVersion string) (*models.Steps, error)
 	Reply(ctx context.Context, infraEnv, host strfmt.UUID, reply *models.StepReply) error
-	Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error)
+	// Status is the host's, such as models.HostStatusKnown.
+	Status(ctx context.Context, infraEnv, host strfmt.UUID) (string, error)
 }
 
 // Identity finds out which machine this is.

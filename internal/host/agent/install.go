@@ -35,6 +35,7 @@ type Installer interface {
 
 // Install does the steps install and stop-installation.
 type Install struct {
+	// Options are the agent's. A HostID makes it refuse steps for other hosts.
 	Options Options
 	Runner  machine.Runner
 	Files   hostfile.Files
@@ -304,6 +305,8 @@ func (s stop) Execute(ctx context.Context, args []string) Reply {
 	case <-running.ended:
 		return Reply{}
 	case <-ctx.Done():
-		return Reply{ExitCode: 1, Error: fmt.Sprintf("the installer has not stopped in %s: reboot the machine before it installs again", stopGrace)}
+		return Reply{
+			ExitCode: 1, Error: fmt.Sprintf("the installer has not stopped in %s: reboot the machine before it installs again", stopGrace),
+		}
 	}
 }

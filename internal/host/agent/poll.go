@@ -115,10 +115,10 @@ func (p *pace) pause(ctx context.Context, t target, answer *models.Steps, interv
 		return interval
 	}
 	if !p.blind {
-		host, err := p.agent.Service.Host(ctx, t.infraEnv, t.host)
+		status, err := p.agent.Service.Status(ctx, t.infraEnv, t.host)
 		switch {
 		case err == nil:
-			p.ready = host.Status == nil || !unready(*host.Status)
+			p.ready = !unready(status)
 		case service.HasStatus(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed):
 			// A service with users tells the status only to them. The steps tell whether the host is discovered.
 			p.blind = true

@@ -25,6 +25,21 @@ type Executor interface {
 	Execute(ctx context.Context, args []string) Reply
 }
 
+// Tool is a step of another package, with its result as a program has it.
+type Tool interface {
+	Execute(ctx context.Context, args []string) (exitCode int, stdout, stderr string)
+}
+
+// Of makes an executor of a tool.
+func Of(t Tool) Executor { return tool{t} }
+
+type tool struct{ Tool }
+
+func (t tool) Execute(ctx context.Context, args []string) Reply {
+	code, stdout, stderr := t.Tool.Execute(ctx, args)
+	return Reply{ExitCode: code, Output: stdout, Error: stderr}
+}
+
 // Reply is the result of a step.
 type Reply struct {
 	// ExitCode is 0 if the step succeeded. The service knows some others, such as alreadyRunning.

@@ -154,6 +154,10 @@ func TestRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return check.Err(c.Host(ctx, infraEnv, host)) },
 			answer: `{"status":"known"}`, want: "GET /v2/infra-envs/{ie}/hosts/{host}",
 		},
+		"status": {
+			call:   func(ctx context.Context, c *Client) error { return check.Err(c.Status(ctx, infraEnv, host)) },
+			answer: `{"status":"known"}`, want: "GET /v2/infra-envs/{ie}/hosts/{host}",
+		},
 		"file": {
 			call: func(ctx context.Context, c *Client) error {
 				return check.Err(c.ClusterFile(ctx, cluster, "bootstrap.ign"))
@@ -641,4 +645,29 @@ func TestDownload(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestHostOfAServiceWithUsers is found among all hosts of the InfraEnv.
+func TestHostOfAServiceWithUsers(t *testing.T) {
+	hosts := `[null,{},{"id":"` + string(cluster) + `"},{"id":"` + string(host) + `","status":"installing"}]`
+	status := http.StatusUnauthorized
+	r := newRig(t, func(w http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/hosts") {
+			_, _ = io.WriteString(w, hosts)
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"status":"known"}`)
+	})
+	check.Equal(t, *must.Get(r.Host(t.Context(), infraEnv, host))(t).Status, "installing")
+	_, err := r.Status(t.Context(), infraEnv, host)
+	check.Equal(t, StatusOf(err), http.StatusUnauthorized)
+	hosts = "[]"
+	_, err = r.Host(t.Context(), infraEnv, host)
+	check.Says(t, err, "the InfraEnv has no such host")
+	check.Equal(t, StatusOf(err), http.StatusNotFound)
+	hosts = "{"
+	check.Says(t, check.Err(r.Host(t.Context(), infraEnv, host)), "JSON")
+	status = http.StatusOK
+	check.Equal(t, must.Get(r.Status(t.Context(), infraEnv, host))(t), "known")
 }
