@@ -204,7 +204,7 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 		return
 	}
 	began := s.clock.Now()
-	log.Info("the step begins")
+	log.Debug("the step begins")
 	reply := bounded(s.execute(ctx, step, log))
 	if reply.ExitCode != 0 {
 		if err := s.media.lost(ctx); err != nil {
@@ -212,16 +212,21 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 			reply.ExitCode = mediaLost
 		}
 	}
-	said := log.Info
-	if reply.ExitCode != 0 {
+	if ctx.Err() != nil {
+		return
+	}
+	said, known := log.Info, reply.ExitCode == 0 && s.has(step, reply.Output)
+	switch {
+	case known:
+		said = log.Debug // as most results are
+	case reply.ExitCode != 0:
 		said = log.Error
 	}
 	said("the step ended", "exit code", reply.ExitCode, "took", s.clock.Now().Sub(began).Round(time.Millisecond).String(),
 		"output bytes", len(reply.Output), "error", escape.Word(beginning(reply.Error)))
-	if ctx.Err() != nil {
-		return
+	if !known {
+		s.send(ctx, w, step, reply)
 	}
-	s.send(ctx, w, step, reply)
 	if step.StepType == models.StepTypeUpgradeAgent && upgraded(reply) {
 		w.restart()
 	}
@@ -280,11 +285,8 @@ func beginning(text string) string {
 	return text
 }
 
-// send sends a result, unless the service has it.
+// send sends a result.
 func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply) {
-	if reply.ExitCode == 0 && s.has(step, reply.Output) {
-		return
-	}
 	err := s.service.Reply(ctx, w.infraEnv, w.host, &models.StepReply{
 		StepType: step.StepType, StepID: step.StepID, ExitCode: int64(reply.ExitCode), Output: reply.Output, Error: reply.Error,
 	})
