@@ -671,3 +671,12 @@ func TestHostOfAServiceWithUsers(t *testing.T) {
 	status = http.StatusOK
 	check.Equal(t, must.Get(r.Status(t.Context(), infraEnv, host))(t), "known")
 }
+
+// TestSilentConnection gives up a connection of HTTP/2 that leads nowhere any more, as after a change of address.
+func TestSilentConnection(t *testing.T) {
+	client := must.Get(New(Config{URL: "https://192.0.2.1", Log: slog.New(slog.DiscardHandler), Clock: &stillClock{}}))(t)
+	used := client.http.Transport.(*http.Transport)
+	if used.HTTP2.SendPingTimeout == 0 || used.HTTP2.PingTimeout == 0 {
+		t.Error("a silent connection is never tried")
+	}
+}
