@@ -14,6 +14,9 @@ import (
 	"github.com/go-openapi/strfmt"
 )
 
+// agentName is the program that registers the host.
+const agentName = "agent"
+
 // Options are what the flags and the environment of agent and of next_step_runner say.
 type Options struct {
 	URL        string
@@ -95,6 +98,9 @@ func ParseFlags(name string, args []string, env func(string) string, printed io.
 	o.Interval = time.Duration(*interval) * time.Second
 	if err := o.check(flags.Args()); err != nil {
 		return o, wrong(flags, err)
+	}
+	if name == agentName {
+		o.HostID = "" // as in the original agent: it finds out the id of the host by itself
 	}
 	return o, nil
 }
