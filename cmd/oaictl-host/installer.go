@@ -87,10 +87,7 @@ func install(ctx context.Context, c call) error {
 			Variables: machine.EFI{Folder: machine.EFIFolder}, Programs: host, Files: files, Arch: runtime.GOARCH, Log: log,
 			Mounter: mount.Mounter{Programs: host, Files: files, Clock: realClock(), Log: log},
 		},
-		Kube: func(kubeconfig []byte) (installer.Kube, error) {
-			cluster, err := kube.Connect(kubeconfig)
-			return installerKube{cluster: cluster}, err
-		},
+		Kube:   installer.Connect,
 		Runner: host, Files: files, Hostname: hostname, Architecture: runtime.GOARCH, Clock: realClock(), Log: log,
 		Controller: installer.Controller{Image: c.env(controllerVariable), Rules: controllerRules()},
 	}
