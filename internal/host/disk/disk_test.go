@@ -205,11 +205,11 @@ func TestWriteFails(t *testing.T) {
 		"boot file system": {func(b *box) {
 			b.inMount = func(root string) { must.Do(b.T, os.RemoveAll(filepath.Join(root, "ignition"))) }
 		}, "try 3: change the kernel arguments", 3},
-		"digest":           {func(b *box) { b.file(onMedium+".sha256", digest(nil)) }, "try 3: write the image", 0},
-		"no digest":        {func(b *box) { b.file(onMedium+".sha256", "x") }, "is no SHA-256 digest", 0},
-		"config":           {func(b *box) { b.file("/opt/install-dir/master.ign", `{"secret`) }, "is not JSON", 0},
-		"no config":        {func(b *box) { must.Do(b.T, b.Files.Remove("/opt/install-dir/master.ign")) }, "read the Ignition config", 0},
-		"arguments":        {func(b *box) { b.target.Args = []string{"/dev/sdb"} }, "the disk is not chosen here", 0},
+		"digest":    {func(b *box) { b.file(onMedium+".sha256", digest(nil)) }, "try 3: write the image", 0},
+		"no digest": {func(b *box) { b.file(onMedium+".sha256", "x") }, "is no SHA-256 digest", 0},
+		"config":    {func(b *box) { b.file("/opt/install-dir/master.ign", `{"secret`) }, "is not JSON", 0},
+		"no config": {func(b *box) { must.Do(b.T, b.Files.Remove("/opt/install-dir/master.ign")) }, "read the Ignition config", 0},
+		"arguments": {func(b *box) { b.target.Args = []string{"/dev/sdb"} }, "the disk is not chosen here", 0},
 		"too small": {func(b *box) {
 			must.Do(b.T, os.Truncate(b.target.Disk.Path, 7*mib))
 			b.target.Disk = must.Get(b.Inspect(b.target.Disk.Path))(b.T)
@@ -422,7 +422,7 @@ func TestMatch(t *testing.T) {
 		{models.Disk{Wwn: "0x5000c500aabbccde"}, "its WWN"},
 		{models.Disk{Wwn: "0x5000"}, "its WWN"},
 		{models.Disk{Wwn: "0x5000c500aabbccdd0011223344556678"}, "its WWN"}, // another disk of the same array
-		{models.Disk{Wwn: "eui.5000c500aabbccdd00112233"}, ""},               // it begins with one that is known
+		{models.Disk{Wwn: "eui.5000c500aabbccdd00112233"}, ""},              // it begins with one that is known
 	} {
 		err := match(blockdevice.Identity{Path: "/dev/sda", Size: 1000}, names, &test.disk)
 		refused, is := errors.AsType[*blockdevice.Refused](err)
