@@ -29,12 +29,17 @@ var programs = map[string]known{
 	"dhclient": {},
 	"nmap":     {looks: true},
 	"ping":     {looks: true},
+	// logs
+	"coredumpctl":         {with: [][]string{{"list"}}},
+	"dmesg":               {with: [][]string{{"--ctime"}}},
+	"installer-gather.sh": {},
 	// services and containers
-	"journalctl": {looks: true},
-	"oc":         {},
-	"podman":     {with: [][]string{{"images"}, {"ps"}, {"info"}, {"version"}}},
-	"shutdown":   {},
-	"systemctl":  {with: [][]string{{"show"}, {"is-active"}, {"status"}}},
+	"hostnamectl": {},
+	"journalctl":  {looks: true},
+	"oc":          {with: [][]string{{"adm", "must-gather"}}},
+	"podman":      {with: [][]string{{"images"}, {"image", "inspect"}, {"ps"}, {"info"}, {"version"}}},
+	"shutdown":    {},
+	"systemctl":   {with: [][]string{{"show"}, {"is-active"}, {"status"}, {"list-units"}}},
 	// disks
 	"coreos-installer": {},
 	"dmsetup":          {with: [][]string{{"ls"}, {"info"}, {"deps"}, {"table"}}},

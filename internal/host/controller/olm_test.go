@@ -1,0 +1,282 @@
+//go:build linux
+
+package controller
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/shared/check"
+)
+
+func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+const storageManifests = `apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: from-list}}
+---
+# a comment alone
+---
+apiVersion: example.com/v1
+kind: Storage
+metadata: {name: main, namespace: storage}
+`
+
+// withOLM has the service monitor two operators of OLM, one of which cannot be installed by the first InstallPlan.
+func withOLM(w *world) {
+	w.service.operators = append(w.service.operators,
+		&models.MonitoredOperator{Name: "lso", Namespace: "local", SubscriptionName: "lso-sub", OperatorType: models.OperatorTypeOlm},
+		&models.MonitoredOperator{Name: "odf", Namespace: "storage", SubscriptionName: "odf-sub", OperatorType: models.OperatorTypeOlm},
+	)
+	w.service.files[manifestsFile] = fmt.Sprintf(`[{"Name":"odf","Content":%q},{"Name":"cnv","Content":"!"}]`, encoded(storageManifests))
+	for _, name := range []string{"lso", "odf"} {
+		space := map[string]string{"lso": "local", "odf": "storage"}[name]
+		w.api.put("operators.coreos.com", "subscriptions", object{
+			"metadata": object{"name": name + "-sub", "namespace": space}, "status": object{"currentCSV": name + ".v1"},
+		})
+		w.phase(name, space, "Installing", "soon")
+	}
+	w.api.put("batch", "jobs", object{"metadata": object{"name": "bad", "namespace": marketplace}, "status": object{"failed": 1}})
+	w.api.put("batch", "jobs", object{"metadata": object{"name": "good", "namespace": marketplace}, "status": object{"succeeded": 1}})
+	for name, phase := range map[string]string{"bad": "Failed", "good": "Complete"} {
+		w.api.put("operators.coreos.com", "installplans", object{
+			"metadata": object{"name": name, "namespace": "local", "ownerReferences": []any{object{"kind": "Subscription", "name": "lso-sub"}}},
+			"status":   object{"phase": phase},
+		})
+	}
+}
+
+func (w *world) phase(name, space, phase, message string) {
+	w.api.put("operators.coreos.com", "clusterserviceversions", object{
+		"metadata": object{"name": name + ".v1", "namespace": space}, "spec": object{"version": "1.0.0"},
+		"status": object{"phase": phase, "message": message},
+	})
+}
+
+// TestOperatorsOfOLM: they are awaited, their manifests are applied, and the kubeconfig for that is read once.
+func TestOperatorsOfOLM(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1")
+		w.node("m-1", "10.0.0.1", true)
+		w.operator("console", "True", "False", "All is well")
+		withOLM(w)
+		w.api.kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
+		later(5*time.Minute, func() { // the operator brings its kind along
+			w.api.mu.Lock()
+			w.api.kinds["example.com/v1/Storage"] = "storages"
+			w.api.mu.Unlock()
+		})
+		later(10*time.Minute, func() {
+			w.phase("lso", "local", "Succeeded", "fine")
+			w.phase("odf", "storage", "Succeeded", "fine")
+		})
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		calls := w.changes()
+		calls = calls[slices.Index(calls, "FinalizingProgress Waiting for olm operators csv initialization"):]
+		calls = slices.Compact(slices.DeleteFunc(calls, func(c string) bool {
+			return strings.HasPrefix(c, "UploadLogs") || strings.HasPrefix(c, "ClusterFile")
+		}))
+		check.Slice(t, calls, []string{
+			"FinalizingProgress Waiting for olm operators csv initialization", "FinalizingProgress Applying olm manifests",
+			"ClusterCredential kubeconfig-noingress",
+			"FinalizingProgress Waiting for olm operators csv", "UpdateOperator lso 1.0.0 progressing soon", "UpdateOperator odf 1.0.0 progressing soon",
+			"UpdateOperator lso 1.0.0 available fine", "UpdateOperator odf 1.0.0 available fine",
+			"FinalizingProgress Done", "CompleteInstallation true  0", "ClusterLogsProgress requested", "ClusterLogsProgress completed",
+		})
+		check.Slice(t, w.api.names("batch", "jobs"), []string{"good"})
+		check.Slice(t, w.api.names("operators.coreos.com", "installplans"), []string{"good"})
+		if w.api.get("", "configmaps", "default", "from-list") == nil || w.api.get("example.com", "storages", "storage", "main") == nil {
+			t.Error("not all manifests were applied")
+		}
+		check.Contains(t, w.text(), "the API server does not know the kind Storage of example.com/v1")
+		check.Contains(t, w.text(), "a manifest is of no operator that OLM installs")
+	})
+}
+
+// TestOperatorOfOLMFails: the service times the stage out; what is not installed is failed, and the installation completes.
+func TestOperatorOfOLMFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1")
+		w.env["MUST_GATHER_IMAGE"] = `{"ocp":"quay.io/ocp","odf":"quay.io/odf"}`
+		w.runner.Absent = []string{"oc"}
+		w.node("m-1", "10.0.0.1", true)
+		w.operator("console", "True", "False", "All is well")
+		withOLM(w)
+		w.phase("lso", "local", "Failed", "no disks")
+		later(time.Hour, func() {
+			w.service.mu.Lock()
+			w.service.cluster.Progress.FinalizingStageTimedOut = true
+			w.service.mu.Unlock()
+		})
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		calls := strings.Join(w.changes(), "\n")
+		check.Contains(t, calls, "UpdateOperator lso 1.0.0 failed no disks")
+		check.Contains(t, calls, "UpdateOperator odf  failed Waiting for operator timed out")
+		check.Contains(t, calls, "CompleteInstallation true  0")
+		check.Contains(t, w.text(), "as of look 10 of 10")
+	})
+}
+
+// TestManifestsTimeOut: an unreadable file of manifests ends with its stage.
+func TestManifestsTimeOut(t *testing.T) {
+	for name, file := range map[string]string{
+		"no JSON": "{", "no base64": `[{"Name":"odf","Content":"!"}]`, "no YAML": fmt.Sprintf(`[{"Name":"odf","Content":%q}]`, encoded("a: [")),
+		"no kind": fmt.Sprintf(`[{"Name":"odf","Content":%q}]`, encoded("a: b")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "m-1")
+				w.runner.Absent = []string{"oc"}
+				w.node("m-1", "10.0.0.1", true)
+				w.operator("console", "True", "False", "All is well")
+				withOLM(w)
+				w.service.files[manifestsFile] = file
+				w.phase("lso", "local", "Succeeded", "fine")
+				w.phase("odf", "storage", "Succeeded", "fine")
+				later(30*time.Minute, func() {
+					w.service.mu.Lock()
+					w.service.cluster.Progress.FinalizingStageTimedOut = true
+					w.service.mu.Unlock()
+				})
+				check.Equal(t, w.run(t.Context()), ExitDone)
+				check.Contains(t, strings.Join(w.changes(), "\n"), "CompleteInstallation true")
+				check.Contains(t, w.text(), `the service says that the stage \"Applying olm manifests\" took too long`)
+			})
+		})
+	}
+}
+
+// TestWaitsForClusterVersion: with that the version counts, and without the console's capability the console does not.
+func TestWaitsForClusterVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1")
+		w.env["CHECK_CLUSTER_VERSION"] = "true"
+		w.node("m-1", "10.0.0.1", true)
+		version := func(condition string) {
+			w.api.put("config.openshift.io", "clusterversions", object{"metadata": object{"name": "version"}, "status": object{
+				"desired": object{"version": "4.19.3"}, "capabilities": object{"knownCapabilities": []any{"Console"}},
+				"conditions": []any{object{"type": condition, "status": "True", "message": "as said"}},
+			}})
+		}
+		version("Progressing")
+		later(10*time.Minute, func() { version("Available") })
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		calls := strings.Join(w.changes(), "\n")
+		check.Contains(t, calls, "UpdateOperator cvo 4.19.3 progressing as said\n")
+		check.Contains(t, calls, "UpdateOperator cvo 4.19.3 available as said\n")
+		if strings.Contains(calls, "console") {
+			t.Error("the console counted")
+		}
+	})
+}
+
+// agentBased makes a world of the agent-based installer, whose service ends after a time.
+func agentBased(w *world, ends time.Duration) {
+	w.api.put("", "configmaps", object{
+		"metadata": object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": object{"invoker": "agent-installer"},
+	})
+	w.service.trouble = func(_ context.Context, _ string) error {
+		if time.Since(w.boot) >= ends {
+			return answered(http.StatusBadGateway)
+		}
+		return nil
+	}
+	w.service.operators = nil
+	w.api.put("", "configmaps", object{
+		"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": object{
+			"odf.metadata.yaml": "namespace: storage\nsubscriptionName: odf-sub\nmanifests: [a.yaml]\n", "a.yaml": encoded(storageManifests),
+		},
+	})
+	w.api.put("operators.coreos.com", "subscriptions", object{
+		"metadata": object{"name": "odf-sub", "namespace": "storage"}, "status": object{"currentCSV": "odf.v1"},
+	})
+	w.phase("odf", "storage", "Succeeded", "fine")
+}
+
+func available(w *world) {
+	w.api.put("config.openshift.io", "clusterversions", object{"metadata": object{"name": "version"}, "status": object{
+		"conditions": []any{object{"type": "Available", "status": "True"}},
+	}})
+}
+
+// TestAgentBased: the service ends with the bootstrap machine, which is approved and joins after that. The kubeconfig is read
+// while the service is there.
+func TestAgentBased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1", "m-2", "m-3")
+		agentBased(w, 5*time.Minute)
+		w.service.setStage("m-1", models.HostStageWaitingForController)
+		w.node("m-2", "10.0.0.2", true)
+		w.node("m-3", "10.0.0.3", true)
+		later(4*time.Minute, func() { w.request("early", "m-1", nil) })
+		later(10*time.Minute, func() { available(w) })
+		later(30*time.Minute, func() {
+			check.Equal(t, w.approved("early"), true)
+			w.node("m-1", "10.0.0.1", true)
+		})
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		calls := w.changes()
+		check.Slice(t, calls, []string{"ClusterCredential kubeconfig-noingress", "Progress m-2 Joined", "Progress m-2 Done", "Progress m-3 Joined",
+			"Progress m-3 Done"})
+		if took := time.Since(w.boot); took < 30*time.Minute || took > 32*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		if w.api.get("example.com", "storages", "storage", "main") == nil {
+			t.Error("the manifests were not applied")
+		}
+	})
+}
+
+// TestAgentBasedRestarted: the service has gone already. The machines that the Machine API knows are expected.
+func TestAgentBasedRestarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1", "m-2", "m-3")
+		agentBased(w, 0)
+		w.api.put("", "configmaps", object{"metadata": object{"name": "cluster-config-v1", "namespace": "kube-system"}, "data": object{
+			"install-config": "platform:\n  baremetal: {}\npullSecret: secret-pull\n",
+		}})
+		w.node("m-2", "10.0.0.2", true)
+		w.node("m-3", "10.0.0.3", true)
+		w.api.put("metal3.io", "baremetalhosts", object{
+			"metadata": object{"name": "rack-1", "namespace": "openshift-machine-api"},
+			"spec":     object{"externallyProvisioned": true, "consumerRef": object{"name": "m"}},
+			"status":   object{"hardware": object{"hostname": "m-1", "nics": []any{object{"ip": "10.0.0.1"}}}},
+		})
+		w.request("good", "m-1", nil)
+		w.request("foreign", "evil", nil)
+		later(10*time.Minute, func() { available(w) })
+		later(20*time.Minute, func() {
+			check.Equal(t, w.approved("good"), true)
+			w.node("m-1", "10.0.0.1", true)
+		})
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		check.Equal(t, w.approved("foreign"), false)
+		check.Contains(t, w.text(), "platform=baremetal")
+	})
+}
+
+// TestAgentBasedSingleNode: only the API server is asked, with the kubeconfig of the bootstrap phase.
+func TestAgentBasedSingleNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "sno")
+		agentBased(w, 0)
+		w.file(bootstrapKubeconfig, "the kubeconfig of the bootstrap phase")
+		later(3*time.Minute, func() { available(w) })
+		check.Equal(t, w.run(t.Context()), ExitDone)
+		check.Slice(t, w.changes(), nil)
+		check.Equal(t, w.service.looks, 0)
+		if w.api.get("example.com", "storages", "storage", "main") == nil {
+			t.Error("the manifests were not applied")
+		}
+	})
+}
