@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
@@ -438,4 +439,39 @@ func TestMatch(t *testing.T) {
 	if err := b.Match(b.target.Disk, &models.Disk{SizeBytes: 9 * mib}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestMappedDisk shows what becomes of the partitions of a multipath device, which the kernel does not have.
+func TestMappedDisk(t *testing.T) {
+	b := newBox(t)
+	id := blockdevice.Identity{Path: "/dev/dm-0"}
+	b.hidePartitions(t.Context(), id)
+	must.Do(t, b.showPartitions(t.Context(), id))
+	want := []string{"kpartx -d -n /dev/dm-0", "kpartx -u -n /dev/dm-0", "udevadm settle --timeout=30"}
+	if got := b.runner.Commands(); !slices.Equal(got, want) {
+		t.Errorf("the commands are %q", got)
+	}
+	b.runner.Absent = []string{"kpartx", "udevadm"}
+	b.hidePartitions(t.Context(), id)
+	if err := b.showPartitions(t.Context(), id); err == nil || !strings.Contains(err.Error(), "partitions of /dev/dm-0") {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, b.showPartitions(t.Context(), blockdevice.Identity{Path: "/dev/sda"}))
+}
+
+func TestClearDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		err := inTime(t.Context(), func(context.Context) error { <-release; return nil })
+		if err == nil || !strings.Contains(err.Error(), "it did not answer in 4s") {
+			t.Errorf("got %v", err)
+		}
+		close(release)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		broken := errors.New("broken")
+		if err := inTime(ctx, func(ctx context.Context) error { return errors.Join(ctx.Err(), broken) }); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
