@@ -41,7 +41,7 @@ func runAgent(ctx context.Context, c call) int {
 		return 1
 	}
 	host := c.host()
-	collector := inventory.Collector{Runner: host, Log: log}
+	collector := inventory.Collector{Root: inventory.MachineRoot(), Runner: host, Log: log}
 	a := agent.Agent{
 		Options: options, Service: client, Identity: identity{collector}, Runner: host, Clock: realClock(), Log: log,
 		Executors: map[models.StepType]agent.Executor{
@@ -114,7 +114,7 @@ func (c call) diskSpeed() diskspeed.Checker {
 func runInventory(ctx context.Context, c call) int {
 	log, done := c.log(agentLog)
 	defer done()
-	if err := (inventory.Collector{Runner: c.host(), Log: log}).Run(ctx, c.args, c.out); err != nil {
+	if err := (inventory.Collector{Root: inventory.MachineRoot(), Runner: c.host(), Log: log}).Run(ctx, c.args, c.out); err != nil {
 		fmt.Fprintln(c.errors, "inventory:", err)
 		return 1
 	}

@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -49,11 +50,12 @@ type Usage struct{ Err error }
 func (u *Usage) Error() string { return u.Err.Error() }
 func (u *Usage) Unwrap() error { return u.Err }
 
-// ExitCode is how a program ends after an error of ParseFlags or of Run: 0 for -help, 2 for wrong arguments, else 1.
+// ExitCode is how a program ends after an error of ParseFlags or of Run: 0 for -help and when it was asked to end, 2 for wrong
+// arguments, else 1.
 func ExitCode(err error) int {
 	const usage = 2
 	switch _, wrong := errors.AsType[*Usage](err); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil, errors.Is(err, flag.ErrHelp), errors.Is(err, context.Canceled):
 		return 0
 	case wrong:
 		return usage

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"strings"
@@ -93,6 +94,7 @@ func TestWrongFlags(t *testing.T) {
 		}
 	}
 	check.Equal(t, ExitCode(errors.New("x")), 1)
+	check.Equal(t, ExitCode(context.Canceled), 0)
 	if strings.Contains(printed.String(), token) {
 		t.Error("the usage has the token")
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +46,8 @@ func (d Disks) Open(id Identity) (*Device, error) {
 	if device.sector, err = d.SectorSize(id); err != nil {
 		return nil, errors.Join(err, device.Close())
 	}
+	// udev leaves a locked disk alone until it is closed. It is no error if udev is looking at it just now.
+	_ = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	return device, nil
 }
 
@@ -82,9 +86,13 @@ func (d *Device) opened(disks Disks) error {
 // Identity says which disk this is.
 func (d *Device) Identity() Identity { return d.id }
 
-// ReadPartitions makes the kernel read the partition table again. It does nothing for a file.
+// Mapped reports whether the disk is one of the device mapper, such as a multipath device. The kernel has no partitions of it:
+// the program kpartx makes devices of them.
+func (id Identity) Mapped() bool { return strings.HasPrefix(filepath.Base(id.Path), "dm-") }
+
+// ReadPartitions makes the kernel read the partition table again. It does nothing for a file and for a mapped disk.
 func (d *Device) ReadPartitions() error {
-	if d.id.File {
+	if d.id.File || d.id.Mapped() {
 		return nil
 	}
 	if err := unix.IoctlSetInt(int(d.Fd()), unix.BLKRRPART, 0); err != nil {

@@ -90,7 +90,7 @@ func volumeLabel(path string) (string, error) {
 	defer file.Close()
 	descriptor := make([]byte, labelAt+labelSize)
 	if _, err := file.ReadAt(descriptor, volumeAt); err != nil {
-		return "", nil //nolint:nilerr // too small for a volume, or not readable: then it is not what the system runs from
+		return "", nil // too small for a volume, or not readable: then it is not what the system runs from
 	}
 	if !bytes.HasPrefix(descriptor, []byte("\x01CD001")) {
 		return "", nil

@@ -13,6 +13,7 @@ import (
 // Kind is the kind of a block device on top of another.
 type Kind string
 
+// Kinds of holders.
 const (
 	LVM       Kind = "logical volume"
 	Multipath Kind = "multipath device"

@@ -150,7 +150,8 @@ func (o Order) loader(ctx context.Context, id blockdevice.Identity) (found locat
 	err = o.Mounter.With(ctx, volume, func(root string) error {
 		path, vendor, err := findLoader(root, o.Arch)
 		found = location{
-			partition: esp.GUID, number: uint32(esp.Number), start: uint64(esp.Offset / esp.Sector), sectors: uint64(esp.Bytes / esp.Sector), file: path,
+			partition: esp.GUID, number: uint32(esp.Number),
+			start: uint64(esp.Offset / esp.Sector), sectors: uint64(esp.Bytes / esp.Sector), file: path,
 		}
 		label = labelOf(vendor)
 		return err

@@ -13,8 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -104,6 +102,7 @@ func (d Disks) mounter() mount.Mounter {
 }
 
 // Clear zeroes the first and the last MiB of a disk, so that it does not boot, also if ctx ended. It takes four seconds at most.
+// Partitions that arguments said to keep are lost, too. Write needs no Clear after it: it has done so itself where necessary.
 func (d Disks) Clear(ctx context.Context, id blockdevice.Identity) error {
 	return inTime(ctx, func(ctx context.Context) error {
 		if err := d.mounter().Release(ctx, bootVolume); err != nil {
@@ -198,6 +197,7 @@ func (d Disks) write(ctx context.Context, target Image, source image.Image, conf
 	if err := d.mounter().Release(ctx, bootVolume); err != nil {
 		return err
 	}
+	d.hidePartitions(ctx, target.Disk)
 	device, err := d.Devices.Open(target.Disk)
 	if err != nil {
 		return err
@@ -213,6 +213,10 @@ func (d Disks) write(ctx context.Context, target Image, source image.Image, conf
 }
 
 func (d Disks) writeTo(ctx context.Context, device *blockdevice.Device, target Image, source image.Image, config bootfs.Config) error {
+	if err := device.Clear(); err != nil {
+		return err
+	}
+	d.readPartitions(device) // nothing is found in the old ones while they are overwritten
 	writer := image.Writer{Progress: target.Progress, Verify: d.Verify, Log: d.Log}
 	written, err := writer.Write(ctx, device, source)
 	if err != nil {
@@ -233,18 +237,31 @@ func (d Disks) writeTo(ctx context.Context, device *blockdevice.Device, target I
 	if err := written.Commit(); err != nil {
 		return err
 	}
-	if err := device.ReadPartitions(); err != nil && !mapped(target.Disk) {
-		d.Log.Warn("the kernel does not know the new partitions yet", "error", err) // udev tries again when the disk is closed
-	}
+	d.readPartitions(device)
 	return nil
 }
 
-// mapped reports whether a disk is one of the device mapper, such as a multipath device. The kernel has no partitions of it.
-func mapped(id blockdevice.Identity) bool { return strings.HasPrefix(filepath.Base(id.Path), "dm-") }
+// readPartitions is no error if it fails: udev tries again when the disk is closed.
+func (d Disks) readPartitions(device *blockdevice.Device) {
+	if err := device.ReadPartitions(); err != nil {
+		d.Log.Warn("the kernel does not know yet that the partitions changed", "error", err)
+	}
+}
+
+// hidePartitions removes the devices of the partitions of a mapped disk, which keep it in use.
+func (d Disks) hidePartitions(ctx context.Context, id blockdevice.Identity) {
+	if !id.Mapped() {
+		return
+	}
+	_, err := d.Programs.Run(ctx, machine.Command{Name: "kpartx", Args: []string{"-d", "-n", id.Path}, Timeout: settleLimit})
+	if err != nil {
+		d.Log.Warn("the devices of old partitions cannot be removed", "error", err) // Open fails if they matter
+	}
+}
 
 // showPartitions makes the devices of the new partitions, which later steps mount, and waits for udev.
 func (d Disks) showPartitions(ctx context.Context, id blockdevice.Identity) error {
-	if mapped(id) {
+	if id.Mapped() {
 		_, err := d.Programs.Run(ctx, machine.Command{Name: "kpartx", Args: []string{"-u", "-n", id.Path}, Timeout: settleLimit})
 		if err != nil {
 			return fmt.Errorf("make devices of the partitions of %s: %w", id.Path, err)

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/openshift/assisted-service/models"
@@ -205,11 +206,11 @@ func TestWriteFails(t *testing.T) {
 		"boot file system": {func(b *box) {
 			b.inMount = func(root string) { must.Do(b.T, os.RemoveAll(filepath.Join(root, "ignition"))) }
 		}, "try 3: change the kernel arguments", 3},
-		"digest":           {func(b *box) { b.file(onMedium+".sha256", digest(nil)) }, "try 3: write the image", 0},
-		"no digest":        {func(b *box) { b.file(onMedium+".sha256", "x") }, "is no SHA-256 digest", 0},
-		"config":           {func(b *box) { b.file("/opt/install-dir/master.ign", `{"secret`) }, "is not JSON", 0},
-		"no config":        {func(b *box) { must.Do(b.T, b.Files.Remove("/opt/install-dir/master.ign")) }, "read the Ignition config", 0},
-		"arguments":        {func(b *box) { b.target.Args = []string{"/dev/sdb"} }, "the disk is not chosen here", 0},
+		"digest":    {func(b *box) { b.file(onMedium+".sha256", digest(nil)) }, "try 3: write the image", 0},
+		"no digest": {func(b *box) { b.file(onMedium+".sha256", "x") }, "is no SHA-256 digest", 0},
+		"config":    {func(b *box) { b.file("/opt/install-dir/master.ign", `{"secret`) }, "is not JSON", 0},
+		"no config": {func(b *box) { must.Do(b.T, b.Files.Remove("/opt/install-dir/master.ign")) }, "read the Ignition config", 0},
+		"arguments": {func(b *box) { b.target.Args = []string{"/dev/sdb"} }, "the disk is not chosen here", 0},
 		"too small": {func(b *box) {
 			must.Do(b.T, os.Truncate(b.target.Disk.Path, 7*mib))
 			b.target.Disk = must.Get(b.Inspect(b.target.Disk.Path))(b.T)
@@ -422,7 +423,7 @@ func TestMatch(t *testing.T) {
 		{models.Disk{Wwn: "0x5000c500aabbccde"}, "its WWN"},
 		{models.Disk{Wwn: "0x5000"}, "its WWN"},
 		{models.Disk{Wwn: "0x5000c500aabbccdd0011223344556678"}, "its WWN"}, // another disk of the same array
-		{models.Disk{Wwn: "eui.5000c500aabbccdd00112233"}, ""},               // it begins with one that is known
+		{models.Disk{Wwn: "eui.5000c500aabbccdd00112233"}, ""},              // it begins with one that is known
 	} {
 		err := match(blockdevice.Identity{Path: "/dev/sda", Size: 1000}, names, &test.disk)
 		refused, is := errors.AsType[*blockdevice.Refused](err)
@@ -438,4 +439,39 @@ func TestMatch(t *testing.T) {
 	if err := b.Match(b.target.Disk, &models.Disk{SizeBytes: 9 * mib}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestMappedDisk shows what becomes of the partitions of a multipath device, which the kernel does not have.
+func TestMappedDisk(t *testing.T) {
+	b := newBox(t)
+	id := blockdevice.Identity{Path: "/dev/dm-0"}
+	b.hidePartitions(t.Context(), id)
+	must.Do(t, b.showPartitions(t.Context(), id))
+	want := []string{"kpartx -d -n /dev/dm-0", "kpartx -u -n /dev/dm-0", "udevadm settle --timeout=30"}
+	if got := b.runner.Commands(); !slices.Equal(got, want) {
+		t.Errorf("the commands are %q", got)
+	}
+	b.runner.Absent = []string{"kpartx", "udevadm"}
+	b.hidePartitions(t.Context(), id)
+	if err := b.showPartitions(t.Context(), id); err == nil || !strings.Contains(err.Error(), "partitions of /dev/dm-0") {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, b.showPartitions(t.Context(), blockdevice.Identity{Path: "/dev/sda"}))
+}
+
+func TestClearDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		err := inTime(t.Context(), func(context.Context) error { <-release; return nil })
+		if err == nil || !strings.Contains(err.Error(), "it did not answer in 4s") {
+			t.Errorf("got %v", err)
+		}
+		close(release)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		broken := errors.New("broken")
+		if err := inTime(ctx, func(ctx context.Context) error { return errors.Join(ctx.Err(), broken) }); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
 }

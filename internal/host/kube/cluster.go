@@ -168,7 +168,8 @@ func (c *Client) CreateEvent(ctx context.Context, n Notice) error {
 		"involvedObject": about, "reason": n.Reason, "message": n.Message, "type": kind, "count": int64(1),
 		"firstTimestamp": at, "lastTimestamp": at, "source": map[string]any{"component": Manager},
 	}}
-	if _, err := c.objects.Resource(events()).Namespace(n.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: Manager}); err != nil {
+	_, err := c.objects.Resource(events()).Namespace(n.Namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: Manager})
+	if err != nil {
 		return fmt.Errorf("create the event %s/%s: %w", n.Namespace, n.Name, err)
 	}
 	return nil

@@ -35,19 +35,21 @@ const (
 // Image is a disk of size bytes with a GUID partition table at both ends. Sector is 512 or 4096.
 func Image(sector, size int64, parts ...Part) []byte {
 	image := make([]byte, size)
+	last := size/sector - 1
 	image[446+4] = 0xee
+	binary.LittleEndian.PutUint32(image[446+8:], 1) // Linux takes no other start
+	binary.LittleEndian.PutUint32(image[446+12:], uint32(last))
 	image[510], image[511] = 0x55, 0xaa
 	table := make([]byte, entries*entrySize)
 	for _, p := range parts {
 		put(table[(p.Number-1)*entrySize:], p, sector)
 		fill(image[p.Offset:p.Offset+p.Bytes], p)
 	}
-	last := size/sector - 1
 	length := int64(len(table)) / sector
 	copy(image[2*sector:], table)
-	copy(image[sector:], header(1, last, 2, table))
+	copy(image[sector:], header(1, last, 2, length, table))
 	copy(image[(last-length)*sector:], table)
-	copy(image[last*sector:], header(last, 1, last-length, table))
+	copy(image[last*sector:], header(last, 1, last-length, length, table))
 	return image
 }
 
@@ -86,7 +88,7 @@ func fill(content []byte, p Part) {
 	}
 }
 
-func header(self, other, start int64, table []byte) []byte {
+func header(self, other, start, length int64, table []byte) []byte {
 	h := make([]byte, 92)
 	copy(h, "EFI PART")
 	order := binary.LittleEndian
@@ -94,6 +96,8 @@ func header(self, other, start int64, table []byte) []byte {
 	order.PutUint32(h[12:], 92)
 	order.PutUint64(h[24:], uint64(self))
 	order.PutUint64(h[32:], uint64(other))
+	order.PutUint64(h[40:], uint64(2+length))
+	order.PutUint64(h[48:], uint64(max(self, other)-length-1))
 	order.PutUint64(h[72:], uint64(start))
 	order.PutUint32(h[80:], entries)
 	order.PutUint32(h[84:], entrySize)

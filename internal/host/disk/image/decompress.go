@@ -18,6 +18,7 @@ import (
 // Format is how an image is compressed.
 type Format string
 
+// Formats of images.
 const (
 	Raw  Format = "raw"
 	Gzip Format = "gz"
