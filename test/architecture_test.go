@@ -125,6 +125,7 @@ func walls() []wall {
 			onlyIn: []string{
 				"pkg/install/hub/...", "pkg/install/render/...", "pkg/install/convert/...", "internal/shared/hubobjects/...", "pkg/install/node/...", "pkg/install/upgrade", "internal/shared/kubewatch", "pkg/capi/...",
 				"internal/shared/hubapi/...", "internal/simulator/...", "internal/kubetest/...", "internal/agentmedia/...", "internal/cli/...", "internal/shared/kubeconfig", "internal/shared/workloadclient",
+				"internal/host/kube",
 			},
 			breach: [2]string{"pkg/install/rest", "k8s.io/apimachinery/pkg/apis/meta/v1"},
 		},

@@ -30,7 +30,8 @@ type Service interface {
 	Register(ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams) (*models.HostRegistrationResponse, error)
 	Instructions(ctx context.Context, infraEnv, host strfmt.UUID, agentVersion string) (*models.Steps, error)
 	Reply(ctx context.Context, infraEnv, host strfmt.UUID, reply *models.StepReply) error
-	Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error)
+	// Status is the host's, such as models.HostStatusKnown.
+	Status(ctx context.Context, infraEnv, host strfmt.UUID) (string, error)
 }
 
 // Identity finds out which machine this is.
@@ -182,7 +183,7 @@ func refusal(err error) string {
 	case http.StatusUnauthorized:
 		return "its token is missing or no longer valid; boot the machine from a newly downloaded discovery image"
 	case http.StatusForbidden:
-		return "it may not register with this InfraEnv; check to whom the InfraEnv belongs, and download its discovery image again"
+		return "it may not register with this InfraEnv; check who owns the InfraEnv, and download its discovery image again"
 	case http.StatusNotFound:
 		return "the InfraEnv does not exist (any more); create it again, and boot the machine from its discovery image"
 	case http.StatusConflict:
@@ -245,7 +246,8 @@ func (a *Agent) runImage(ctx context.Context, t target) error {
 		if pause == 0 {
 			pause = crashPause
 		}
-		a.Log.Error("the agent that the assisted-service names has failed", "image", escape.Word(t.image), "again in", pause.String(), "error", err)
+		a.Log.Error("the agent that the assisted-service names has failed", "image", escape.Word(t.image), "again in", pause.String(),
+			"error", err)
 		if err := a.Clock.Sleep(ctx, pause); err != nil {
 			return err
 		}

@@ -561,3 +561,14 @@ func TestClockJumps(t *testing.T) {
 		check.Equal(t, strings.Contains(r.log.String(), "jumped"), said, jump)
 	}
 }
+
+// program is a tool that prints its arguments.
+type program struct{}
+
+func (program) Execute(_ context.Context, args []string) (exitCode int, stdout, stderr string) {
+	return len(args), strings.Join(args, " "), "said"
+}
+
+func TestTool(t *testing.T) {
+	check.Equal(t, Of(program{}).Execute(t.Context(), []string{"a", "b"}), Reply{ExitCode: 2, Output: "a b", Error: "said"})
+}

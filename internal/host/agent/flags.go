@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/go-openapi/strfmt"
 )
+
+// agentName is the program that registers the host.
+const agentName = "agent"
 
 // Options are what the flags and the environment of agent and of next_step_runner say.
 type Options struct {
@@ -46,11 +50,12 @@ type Usage struct{ Err error }
 func (u *Usage) Error() string { return u.Err.Error() }
 func (u *Usage) Unwrap() error { return u.Err }
 
-// ExitCode is how a program ends after an error of ParseFlags or of Run: 0 for -help, 2 for wrong arguments, else 1.
+// ExitCode is how a program ends after an error of ParseFlags or of Run: 0 for -help and when it was asked to end, 2 for wrong
+// arguments, else 1.
 func ExitCode(err error) int {
 	const usage = 2
 	switch _, wrong := errors.AsType[*Usage](err); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil, errors.Is(err, flag.ErrHelp), errors.Is(err, context.Canceled):
 		return 0
 	case wrong:
 		return usage
@@ -93,6 +98,9 @@ func ParseFlags(name string, args []string, env func(string) string, printed io.
 	o.Interval = time.Duration(*interval) * time.Second
 	if err := o.check(flags.Args()); err != nil {
 		return o, wrong(flags, err)
+	}
+	if name == agentName {
+		o.HostID = "" // as in the original agent: it finds out the id of the host by itself
 	}
 	return o, nil
 }

@@ -18,9 +18,12 @@ func FuzzInstall(f *testing.F) {
 		f.Add(string(must.Get(os.ReadFile("testdata/" + name))(f)))
 	}
 	f.Add(changed(f, map[string]any{"installer_image": "--privileged"}))
+	files := hostfile.Files{Root: f.TempDir()}
+	for _, disk := range []string{"/dev/vda", "/dev/vdb", "/dev/disk/by-id/wwn-0x1"} {
+		must.Do(f, files.Write(disk, nil, 0o600))
+	}
+	i := &Install{Options: Options{HostID: hostID}, Runner: &machine.Recorder{}, Files: files, Log: quiet()}
 	f.Fuzz(func(t *testing.T, argument string) {
-		runner := &machine.Recorder{}
-		i := &Install{Options: Options{HostID: hostID}, Runner: runner, Files: hostfile.Files{Root: t.TempDir()}, Log: quiet()}
 		request, args, err := i.parse([]string{argument})
 		if err != nil {
 			return

@@ -48,7 +48,9 @@ func (l *Logs) Execute(ctx context.Context, args []string) Reply {
 		return refuse(err)
 	}
 	if !l.sending.TryLock() {
-		return Reply{ExitCode: alreadyRunning, Error: fmt.Sprintf("the container name %q is already in use: logs are being gathered", logsContainer)}
+		return Reply{
+			ExitCode: alreadyRunning, Error: fmt.Sprintf("the container name %q is already in use: logs are being gathered", logsContainer),
+		}
 	}
 	defer l.sending.Unlock()
 	argv := logsArgs(l.Options, &request.LogsGatherCmdRequest)

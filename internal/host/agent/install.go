@@ -22,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
@@ -34,6 +35,7 @@ type Installer interface {
 
 // Install does the steps install and stop-installation.
 type Install struct {
+	// Options are the agent's. A HostID makes it refuse steps for other hosts.
 	Options Options
 	Runner  machine.Runner
 	Files   hostfile.Files
@@ -88,8 +90,11 @@ func (i *Install) Execute(ctx context.Context, args []string) Reply {
 		return i.own(ctx, *request.InstallerImage, argv)
 	}
 	if err := pull(ctx, i.Runner, *request.InstallerImage, i.Log); err != nil {
-		return Reply{ExitCode: pullFailed, Error: fmt.Sprintf("pull the installer's image %s, %d attempts: %v; check the mirror and the pull secret",
-			*request.InstallerImage, pullAttempts, err)}
+		return Reply{
+			ExitCode: pullFailed,
+			Error: fmt.Sprintf("pull the installer's image %s, %d attempts: %v; check the mirror and the pull secret",
+				*request.InstallerImage, pullAttempts, err),
+		}
 	}
 	i.Log.Info("the installer starts in a container", "image", *request.InstallerImage, "arguments", redact.Text(strings.Join(argv, " ")))
 	mounts, _ := withCA(nil, nil, i.Options.CACertFile, ":rw")
@@ -154,7 +159,9 @@ func (i *Install) checkHost(request *models.InstallCmdRequest) error {
 
 func checkImages(request *models.InstallCmdRequest) error {
 	err := errors.Join(image("the installer's image", *request.InstallerImage), image("the controller's image", *request.ControllerImage))
-	for what, name := range map[string]string{"the image of the machine config operator": request.McoImage, "the image of CoreOS": request.CoreosImage} {
+	for what, name := range map[string]string{
+		"the image of the machine config operator": request.McoImage, "the image of CoreOS": request.CoreosImage,
+	} {
 		if name != "" {
 			err = errors.Join(err, image(what, name))
 		}
@@ -261,7 +268,8 @@ func (i *Install) withNetwork(installerArgs []string) []string {
 		}
 		content, err := i.Files.Read(path.Join(connections, entry.Name()))
 		if err == nil && strings.Contains(string(content), "[connection]") {
-			i.Log.Info("a person configured the network on the console: the installed machine gets these connections", "connection", entry.Name())
+			i.Log.Info("a person configured the network on the console: the installed machine gets these connections",
+				"connection", escape.Word(entry.Name()))
 			return append(slices.Clip(installerArgs), copyNetwork)
 		}
 	}
@@ -297,6 +305,8 @@ func (s stop) Execute(ctx context.Context, args []string) Reply {
 	case <-running.ended:
 		return Reply{}
 	case <-ctx.Done():
-		return Reply{ExitCode: 1, Error: fmt.Sprintf("the installer has not stopped in %s: reboot the machine before it installs again", stopGrace)}
+		return Reply{
+			ExitCode: 1, Error: fmt.Sprintf("the installer has not stopped in %s: reboot the machine before it installs again", stopGrace),
+		}
 	}
 }

@@ -63,7 +63,8 @@ func (m *media) lost(ctx context.Context) error {
 		err = fmt.Errorf("a read takes longer than %s", mediaLimit)
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the installation medium %s cannot be read, it was probably disconnected; connect the virtual media again: %w", device, err)
+		return fmt.Errorf("the installation medium %s cannot be read, it was probably disconnected; connect the virtual media again: %w",
+			device, err)
 	}
 	return nil
 }

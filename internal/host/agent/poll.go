@@ -85,7 +85,8 @@ func (a *Agent) sleep(ctx context.Context, d time.Duration) error {
 	before := a.Clock.Now().Round(0) // without the monotonic clock, which does not jump
 	err := a.Clock.Sleep(ctx, d)
 	if passed := a.Clock.Now().Round(0).Sub(before); err == nil && (passed > d+jump || passed < d-jump) {
-		a.Log.Warn("the clock of this machine jumped, or the machine stood still", "waited", d.String(), "passed", passed.Round(time.Second).String())
+		a.Log.Warn("the clock of this machine jumped, or the machine stood still", "waited", d.String(),
+			"passed", passed.Round(time.Second).String())
 	}
 	return err
 }
@@ -114,10 +115,10 @@ func (p *pace) pause(ctx context.Context, t target, answer *models.Steps, interv
 		return interval
 	}
 	if !p.blind {
-		host, err := p.agent.Service.Host(ctx, t.infraEnv, t.host)
+		status, err := p.agent.Service.Status(ctx, t.infraEnv, t.host)
 		switch {
 		case err == nil:
-			p.ready = host.Status == nil || !unready(*host.Status)
+			p.ready = !unready(status)
 		case service.HasStatus(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed):
 			// A service with users tells the status only to them. The steps tell whether the host is discovered.
 			p.blind = true

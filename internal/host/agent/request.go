@@ -165,7 +165,8 @@ func checkMustGather(text string) error {
 
 // installerFlags are those of coreos-installer that the service may give.
 var installerFlags = []string{
-	"--append-karg", "--delete-karg", "-n", "--copy-network", "--network-dir", "--save-partlabel", "--save-partindex", "--image-url", "--image-file",
+	"--append-karg", "--delete-karg", "-n", "--copy-network", "--network-dir", "--save-partlabel", "--save-partindex",
+	"--image-url", "--image-file",
 }
 
 // readInstallerArgs reads the arguments of coreos-installer, a JSON array.
@@ -224,7 +225,8 @@ func parseArtifacts(args []string, log *slog.Logger) (*models.DownloadBootArtifa
 		return nil, err
 	}
 	for what, text := range map[string]string{
-		"the URL of the kernel": *request.KernelURL, "the URL of the initrd": *request.InitrdURL, "the URL of the root file system": *request.RootfsURL,
+		"the URL of the kernel": *request.KernelURL, "the URL of the initrd": *request.InitrdURL,
+		"the URL of the root file system": *request.RootfsURL,
 	} {
 		if err := webAddress(what, text); err != nil {
 			return nil, err

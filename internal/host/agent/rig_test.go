@@ -88,16 +88,14 @@ func (f *fakeService) Instructions(ctx context.Context, infraEnv, host strfmt.UU
 	return f.instructions(len(f.asked))
 }
 
-func (f *fakeService) Host(context.Context, strfmt.UUID, strfmt.UUID) (*models.Host, error) {
+func (f *fakeService) Status(context.Context, strfmt.UUID, strfmt.UUID) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.hosts++
 	if f.status == nil {
-		status := models.HostStatusKnown
-		return &models.Host{Status: &status}, nil
+		return models.HostStatusKnown, nil
 	}
-	status, err := f.status()
-	return &models.Host{Status: &status}, err
+	return f.status()
 }
 
 func (f *fakeService) Reply(_ context.Context, _, _ strfmt.UUID, reply *models.StepReply) error {

@@ -25,6 +25,21 @@ type Executor interface {
 	Execute(ctx context.Context, args []string) Reply
 }
 
+// Tool is a step of another package, with its result as a program has it.
+type Tool interface {
+	Execute(ctx context.Context, args []string) (exitCode int, stdout, stderr string)
+}
+
+// Of makes an executor of a tool.
+func Of(t Tool) Executor { return tool{t} }
+
+type tool struct{ Tool }
+
+func (t tool) Execute(ctx context.Context, args []string) Reply {
+	code, stdout, stderr := t.Tool.Execute(ctx, args)
+	return Reply{ExitCode: code, Output: stdout, Error: stderr}
+}
+
 // Reply is the result of a step.
 type Reply struct {
 	// ExitCode is 0 if the step succeeded. The service knows some others, such as alreadyRunning.
@@ -52,7 +67,7 @@ const (
 // refusal of a step by its error.
 func refuse(err error) Reply { return Reply{ExitCode: refused, Error: err.Error()} }
 
-// work is for whom steps run.
+// work says for which host steps run.
 type work struct {
 	target
 	// restart makes the host register again.
@@ -189,7 +204,7 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 		return
 	}
 	began := s.clock.Now()
-	log.Info("the step begins")
+	log.Debug("the step begins")
 	reply := bounded(s.execute(ctx, step, log))
 	if reply.ExitCode != 0 {
 		if err := s.media.lost(ctx); err != nil {
@@ -197,16 +212,21 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 			reply.ExitCode = mediaLost
 		}
 	}
-	said := log.Info
-	if reply.ExitCode != 0 {
+	if ctx.Err() != nil {
+		return
+	}
+	said, known := log.Info, reply.ExitCode == 0 && s.has(step, reply.Output)
+	switch {
+	case known:
+		said = log.Debug // as most results are
+	case reply.ExitCode != 0:
 		said = log.Error
 	}
 	said("the step ended", "exit code", reply.ExitCode, "took", s.clock.Now().Sub(began).Round(time.Millisecond).String(),
 		"output bytes", len(reply.Output), "error", escape.Word(beginning(reply.Error)))
-	if ctx.Err() != nil {
-		return
+	if !known {
+		s.send(ctx, w, step, reply)
 	}
-	s.send(ctx, w, step, reply)
 	if step.StepType == models.StepTypeUpgradeAgent && upgraded(reply) {
 		w.restart()
 	}
@@ -265,17 +285,15 @@ func beginning(text string) string {
 	return text
 }
 
-// send sends a result, unless the service has it.
+// send sends a result.
 func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply) {
-	if reply.ExitCode == 0 && s.has(step, reply.Output) {
-		return
-	}
 	err := s.service.Reply(ctx, w.infraEnv, w.host, &models.StepReply{
 		StepType: step.StepType, StepID: step.StepID, ExitCode: int64(reply.ExitCode), Output: reply.Output, Error: reply.Error,
 	})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			s.log.Warn("the result of a step was not sent; the step runs again when the service asks for it", "step", escape.Word(step.StepID), "error", err)
+			s.log.Warn("the result of a step was not sent; the step runs again when the service asks for it",
+				"step", escape.Word(step.StepID), "error", err)
 		}
 		return
 	}

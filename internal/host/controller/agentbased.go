@@ -17,14 +17,18 @@ import (
 // after the machine on which it runs has rebooted.
 const agentBasedReady = 5 * time.Minute
 
-const operatorManifests = "olm-operator-manifests"
+const (
+	operatorManifests = "olm-operator-manifests"
+	// lateManifests is how long operators may take after the cluster has its version.
+	lateManifests = time.Hour
+)
 
 // runAgentBased is the controller of the agent-based installer. Only the API server says when the installation is complete.
 func (c *Controller) runAgentBased(ctx context.Context) error {
 	if c.Config.ControlPlanes == 1 {
 		c.Log.Info("the service of this single node has ended with its reboot, so it is not asked")
 		c.start(ctx, "applying manifests", c.applyFromCluster)
-		return c.awaitVersion(ctx, 0)
+		return c.awaitAgentBased(ctx, 0)
 	}
 	cluster, err := c.becomeReady(ctx, agentBasedReady)
 	platform := platformOf(cluster)
@@ -41,7 +45,32 @@ func (c *Controller) runAgentBased(ctx context.Context) error {
 	c.start(ctx, "following nodes", c.followNodes)
 	c.start(ctx, "applying manifests", c.applyFromCluster)
 	c.startCommon(ctx, platform)
-	return c.awaitVersion(ctx, c.Config.ControlPlanes)
+	return c.awaitAgentBased(ctx, c.Config.ControlPlanes)
+}
+
+// awaitAgentBased waits for the end of the installation, and then some time for the operators that get manifests. The original
+// does not wait for those, and an operator that OLM installs late never gets its manifests.
+func (c *Controller) awaitAgentBased(ctx context.Context, nodes int) error {
+	if err := c.awaitVersion(ctx, nodes); err != nil {
+		return err
+	}
+	err := c.wait(ctx, waiting{"the manifests of operators to be applied", generalInterval, lateManifests}, func(ctx context.Context) error {
+		select {
+		case <-c.applied:
+			return nil
+		default:
+		}
+		_, err := c.Cluster.ConfigMap(ctx, c.Config.Namespace, operatorManifests)
+		if kube.NotFound(err) {
+			return nil
+		}
+		return errors.Join(err, missing("they are not applied yet"))
+	})
+	if err != nil && ctx.Err() == nil {
+		c.Log.Error("the cluster is installed, but operators did not get their manifests", said(err))
+		return nil
+	}
+	return err
 }
 
 // awaitVersion waits until the cluster is of its version, and has as many control plane nodes as expected. The node on which
@@ -94,6 +123,7 @@ func (c *Controller) initializeNodes(ctx context.Context) {
 
 // applyFromCluster applies the manifests that the service has left in a ConfigMap.
 func (c *Controller) applyFromCluster(ctx context.Context) {
+	defer close(c.applied)
 	err := c.wait(ctx, waiting{"the manifests of operators to be applied", generalInterval, longest}, func(ctx context.Context) error {
 		data, err := c.Cluster.ConfigMap(ctx, c.Config.Namespace, operatorManifests)
 		if kube.Forbidden(err) {

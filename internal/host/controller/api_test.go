@@ -201,6 +201,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, own bool) {
 }
 
 func (a *api) discover(w http.ResponseWriter, p path) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var resources []object
 	for _, kind := range slices.Sorted(maps.Keys(a.kinds)) {
 		if name, found := strings.CutPrefix(kind, p.group+"/"+p.version+"/"); found {

@@ -21,7 +21,8 @@ const (
 
 // linkMachines tells the Machine API that machines are provisioned, and of which BareMetalHost each Machine of a worker is.
 func (c *Controller) linkMachines(ctx context.Context) {
-	c.ends("linking machines", c.wait(ctx, waiting{"all BareMetalHosts to be linked with Machines", generalInterval, longest}, c.lookAtMachines))
+	err := c.wait(ctx, waiting{"all BareMetalHosts to be linked with Machines", generalInterval, longest}, c.lookAtMachines)
+	c.ends("linking machines", err)
 }
 
 func (c *Controller) lookAtMachines(ctx context.Context) error {

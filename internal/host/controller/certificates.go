@@ -90,7 +90,7 @@ func (c *Controller) lookAtRequests(ctx context.Context) error {
 }
 
 // notApproved says once for each reason why a request is not approved: in the log and as an Event.
-func (c *Controller) notApproved(ctx context.Context, v model.RequestVerdict) (said bool) {
+func (c *Controller) notApproved(ctx context.Context, v model.RequestVerdict) (noticed bool) {
 	key := v.UID + "-" + strings.ToLower(v.Reason)
 	if c.noticed[key] || len(c.noticed) >= noticesInAll {
 		return false
@@ -108,7 +108,7 @@ func (c *Controller) notApproved(ctx context.Context, v model.RequestVerdict) (s
 			". If the node is yours: oc adm certificate approve " + v.Name)),
 	})
 	if err != nil && !kube.AlreadyExists(err) {
-		c.Log.Warn("could not create an event about a certificate request", word("request", v.Name), slog.String("error", escape.Word(err.Error())))
+		c.Log.Warn("could not create an event about a certificate request", word("request", v.Name), said(err))
 	}
 	return true
 }

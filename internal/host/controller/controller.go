@@ -3,9 +3,9 @@
 // Package controller is the assisted-installer-controller: a Job in the new cluster that reports to the service which hosts
 // have become nodes, approves their requests for certificates, waits for operators and completes the installation.
 //
-// It does not do what the original does against a race of early releases, in which another Service took the address of the
-// cluster's DNS: releases since 4.6 reserve that address, and the right to delete any Service is too much for it. It does not
-// approve all requests for certificates either, see lookAtRequests.
+// It leaves out what the original does against a race of releases around 4.5, in which another Service took the address of the
+// cluster's DNS: for that the controller would need the right to delete any Service. It does not approve all requests for
+// certificates either, see lookAtRequests.
 package controller
 
 import (
@@ -45,8 +45,9 @@ type Controller struct {
 	// before.
 	counting    context.Context
 	agentBased  bool
-	initializes bool   // nodes do not wait for a cloud provider
-	bootstrap   []byte // a kubeconfig of the administrator that the machine has; nil if it has none
+	applied     chan struct{} // closed when the manifests of the agent-based installer are applied, or never will be
+	initializes bool          // nodes do not wait for a cloud provider
+	bootstrap   []byte        // a kubeconfig of the administrator that the machine has; nil if it has none
 	running     sync.WaitGroup
 	status      status
 	operators   operatorList
@@ -82,7 +83,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	counting, stopCounting := context.WithCancel(ctx)
 	defer stopCounting()
 	working, stop := context.WithCancelCause(ctx)
-	c.counting, c.noticed = counting, map[string]bool{}
+	c.counting, c.noticed, c.applied = counting, map[string]bool{}, make(chan struct{})
 	c.agentBased = c.invoker(ctx) == invokerAgent
 	run := c.runWithService
 	if c.agentBased {

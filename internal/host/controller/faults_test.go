@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,8 +123,11 @@ func TestServiceErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1", "m-2", "m-3")
 		compact(w)
+		var mu sync.Mutex
 		failed := map[string]int{}
 		w.service.trouble = func(_ context.Context, call string) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if failed[call]++; failed[call] <= 2 && call != "Cluster" {
 				return answered(500)
 			}

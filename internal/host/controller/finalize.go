@@ -85,12 +85,14 @@ func (c *Controller) postInstall(ctx context.Context) (data map[string]any, err 
 		data = map[string]any{operatorsReport: report}
 	}
 	if err != nil {
-		return data, fmt.Errorf("Stopped waiting for cluster operators to be available: %w", err) //nolint:staticcheck // the service shows it as a sentence
+		//nolint:staticcheck // the service shows it as a sentence
+		return data, fmt.Errorf("Stopped waiting for cluster operators to be available: %w", err)
 	}
 	c.finalizing(ctx, models.FinalizingStageAddingRouterCa)
 	err = c.wait(ctx, waiting{"the certificate authority of ingress", fetchInterval, longest}, c.addIngressCert)
 	if err != nil {
-		return data, fmt.Errorf("Stopped waiting for router ca data: %w", err) //nolint:staticcheck // the service shows it as a sentence
+		//nolint:staticcheck // the service shows it as a sentence
+		return data, fmt.Errorf("Stopped waiting for router ca data: %w", err)
 	}
 	if err := c.installOperators(ctx); err != nil {
 		// The service has the operators as failed, and the cluster as degraded.

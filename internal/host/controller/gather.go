@@ -41,8 +41,9 @@ func (c *Controller) mustGather(ctx context.Context) (entry, error) {
 			return entry{}, err
 		}
 	}
-	scratch := c.gathered.scratch
-	return entry{name: mustGatherFile, size: c.gathered.size, open: func() (io.ReadCloser, error) { return scratch.FS().Open(mustGatherFile) }}, nil
+	files := c.gathered.scratch.FS()
+	open := func() (io.ReadCloser, error) { return files.Open(mustGatherFile) }
+	return entry{name: mustGatherFile, size: c.gathered.size, open: open}, nil
 }
 
 func (c *Controller) gather(ctx context.Context) (err error) {

@@ -3,24 +3,19 @@
 package controller
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/host/kube"
 )
 
 const (
@@ -29,7 +24,6 @@ const (
 	kubeconfigFile = "kubeconfig-noingress"
 
 	manifestsLimit = 16 << 20 // bytes
-	objectsLimit   = 1000
 )
 
 // manifest is what an operator needs once it is installed.
@@ -53,80 +47,16 @@ func readManifests(content []byte) ([]manifest, error) {
 }
 
 // objects are those in a manifest. Lists are taken apart.
-func (m *manifest) objects() ([]*unstructured.Unstructured, error) {
+func (m *manifest) objects() ([]*kube.Object, error) {
 	text, err := base64.StdEncoding.DecodeString(m.Content)
 	if err != nil {
 		return nil, fmt.Errorf("read a manifest of %q: %w", m.Name, err)
 	}
-	objects, err := readObjects(text)
+	objects, err := kube.ReadObjects(text)
 	if err != nil {
 		return nil, fmt.Errorf("read a manifest of %q: %w", m.Name, err)
 	}
 	return objects, nil
-}
-
-// readObjects reads the objects of YAML with several documents.
-func readObjects(text []byte) ([]*unstructured.Unstructured, error) {
-	var all []*unstructured.Unstructured
-	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		var content map[string]any
-		if err := yaml.Unmarshal(document, &content); err != nil {
-			return nil, err
-		}
-		if len(content) == 0 {
-			continue
-		}
-		items, err := objectsOf(content)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, items...); len(all) > objectsLimit {
-			return nil, fmt.Errorf("it has more than %d objects", objectsLimit)
-		}
-	}
-}
-
-// objectsOf is an object, or the items of a list.
-func objectsOf(content map[string]any) ([]*unstructured.Unstructured, error) {
-	whole := &unstructured.Unstructured{Object: content}
-	if !whole.IsList() {
-		return []*unstructured.Unstructured{whole}, complete(whole)
-	}
-	items, _ := content["items"].([]any)
-	var all []*unstructured.Unstructured
-	for _, item := range items {
-		fields, is := item.(map[string]any)
-		one := &unstructured.Unstructured{Object: fields}
-		if !is || one.IsList() {
-			return nil, errors.New("a list has an item that is no object")
-		}
-		if err := complete(one); err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}
-
-// complete returns an error if an object cannot be applied as it is.
-func complete(object *unstructured.Unstructured) error {
-	version, _, _ := unstructured.NestedString(object.Object, "apiVersion")
-	kind, _, _ := unstructured.NestedString(object.Object, "kind")
-	name, _, _ := unstructured.NestedString(object.Object, "metadata", "name")
-	if version == "" || kind == "" || name == "" {
-		return errors.New(escape.Sprintf("an object has no apiVersion, kind or metadata.name: %q, %q, %q", version, kind, name))
-	}
-	if strings.Count(version, "/") > 1 || strings.ContainsAny(version+name, " \t\n%?#\\") || strings.Contains(name, "/") {
-		return errors.New(escape.Sprintf("an object has a wrong apiVersion or metadata.name: %q, %q", version, name))
-	}
-	return nil
 }
 
 // applyCustom applies the manifests of the service, those of these operators only.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/oaictl/oaictl/internal/host/kube"
 )
@@ -110,6 +109,6 @@ type Cluster interface {
 
 // Administrator is the new cluster, by the rights of its administrator.
 type Administrator interface {
-	Apply(ctx context.Context, object *unstructured.Unstructured) error
+	Apply(ctx context.Context, object *kube.Object) error
 	NodeFile(ctx context.Context, node, file string, limit int64) ([]byte, error)
 }

@@ -271,7 +271,14 @@ func TestAgentBasedSingleNode(t *testing.T) {
 		w := newWorld(t, "sno")
 		agentBased(w, 0)
 		w.file(bootstrapKubeconfig, "the kubeconfig of the bootstrap phase")
+		w.phase("odf", "storage", "Installing", "")
+		w.api.kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
 		later(3*time.Minute, func() { available(w) })
+		later(20*time.Minute, func() { // the operator is late
+			w.api.mu.Lock()
+			w.api.kinds["example.com/v1/Storage"] = "storages"
+			w.api.mu.Unlock()
+		})
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Slice(t, w.changes(), nil)
 		check.Equal(t, w.service.looks, 0)
@@ -279,4 +286,51 @@ func TestAgentBasedSingleNode(t *testing.T) {
 			t.Error("the manifests were not applied")
 		}
 	})
+}
+
+// TestAgentBasedWithoutManifests: the end is not delayed where there are none, and by an hour where they cannot be applied.
+func TestAgentBasedWithoutManifests(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrange func(*world)
+		least   time.Duration
+		says    string
+	}{
+		"no ConfigMap": {func(w *world) {
+			delete(w.api.objects, key("", "configmaps", "assisted-installer", operatorManifests))
+		}, 0, "finished"},
+		"nothing in it": {func(w *world) {
+			w.api.put("", "configmaps", object{"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}})
+		}, 0, "finished"},
+		"unreadable": {func(w *world) {
+			w.api.put("", "configmaps", object{
+				"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": object{"a.metadata.yaml": "["},
+			})
+		}, 0, "a.metadata.yaml"},
+		"never initialized": {func(w *world) {
+			delete(w.api.objects, key("operators.coreos.com", "subscriptions", "storage", "odf-sub"))
+		}, lateManifests, "operators did not get their manifests"},
+		"no right": {func(w *world) {
+			w.api.down = func(r request) int {
+				if r.resource == "configmaps" && r.name == operatorManifests {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, 0, "stopped waiting for the manifests of operators to be applied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "sno")
+				agentBased(w, 0)
+				w.file(bootstrapKubeconfig, "the kubeconfig of the bootstrap phase")
+				available(w)
+				c.arrange(w)
+				check.Equal(t, w.run(t.Context()), ExitDone)
+				if took := time.Since(w.boot); took < c.least || took > c.least+time.Minute {
+					t.Errorf("it took %s", took)
+				}
+				check.Contains(t, w.text(), c.says)
+			})
+		})
+	}
 }

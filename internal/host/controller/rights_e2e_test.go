@@ -143,6 +143,10 @@ func (s *stage) fill(w *world) {
 		for _, own := range []string{"resourceVersion", "uid", "creationTimestamp", "ownerReferences"} {
 			delete(o["metadata"].(object), own)
 		}
+		if parts[1] == "baremetalhosts" { // whose kind is the real one
+			o["spec"].(object)["online"] = true
+			delete(o, "status")
+		}
 		s.apply(parts[0], k.version, parts[1], k.kind, o)
 	}
 	for i, name := range []string{"m-1", "m-2"} {

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -97,7 +99,7 @@ func TestEndOfTheTime(t *testing.T) {
 		measured bool
 	}{
 		"at once":                        {0, context.DeadlineExceeded, false},
-		"before enough writes":           {2 * (enough - 1), context.DeadlineExceeded, false},
+		"before enough writes":           {enough - 1, context.DeadlineExceeded, false},
 		"after enough writes":            {4 * enough, context.DeadlineExceeded, true},
 		"the step is stopped meanwhile":  {4 * enough, context.Canceled, false},
 		"the time is over after the end": {100 * enough, context.DeadlineExceeded, true},
@@ -198,15 +200,21 @@ func (s stuck) Now() time.Time {
 }
 
 func (stuck) Sleep(context.Context, time.Duration) error { return nil }
-func (stuck) Wall(d time.Duration) time.Duration         { return d / 1000 }
 
 func TestDiskThatDoesNotAnswer(t *testing.T) {
-	clock := stuck{make(chan struct{})}
-	t.Cleanup(func() { close(clock.released) })
-	c := checker(t.Output())
-	c.Clock = clock
-	code, stdout, stderr := c.Execute(t.Context(), ask(t, image(t, "", 0)))
-	if code != exitTimeout || strings.Contains(stdout, "io_sync_duration") || !strings.Contains(stderr, "did not answer for 9m0s") {
-		t.Errorf("exit code %d, answer %s, stderr %s", code, stdout, stderr)
+	path := image(t, "", 0)
+	args := ask(t, path)
+	synctest.Test(t, func(t *testing.T) {
+		disk := stuck{make(chan struct{})}
+		c := checker(t.Output())
+		c.Clock = clock.Of(disk)
+		code, stdout, stderr := c.Execute(t.Context(), args)
+		if code != exitTimeout || strings.Contains(stdout, "io_sync_duration") || !strings.Contains(stderr, "did not answer for 9m0s") {
+			t.Errorf("exit code %d, answer %s, stderr %s", code, stdout, stderr)
+		}
+		close(disk.released) // the disk answers at last
+	})
+	if content := must.Get(os.ReadFile(path))(t); len(bytes.Trim(content, "\x00")) > 0 {
+		t.Error("the disk is not empty after it answered at last")
 	}
 }

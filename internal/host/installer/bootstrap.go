@@ -53,9 +53,9 @@ func (r *run) fetchBootstrapIgnition(ctx context.Context) error {
 	}
 	credentials, found := firstboot.File(config, firstboot.DockerConfig)
 	if !found {
-		return fmt.Errorf("the service's %s has no file %s: images of the release cannot be pulled", bootstrapFile, firstboot.DockerConfig)
-	}
-	if err := r.Files.Write(firstboot.DockerConfig, credentials, onlyRoot); err != nil {
+		// A registry may need none.
+		r.Log.Warn("the bootstrap's Ignition config has no credentials for registries: images are pulled without", "file", firstboot.DockerConfig)
+	} else if err := r.Files.Write(firstboot.DockerConfig, credentials, onlyRoot); err != nil {
 		return err
 	}
 	return r.Files.Write(bootstrapIgnition, config, onlyRoot)

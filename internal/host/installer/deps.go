@@ -4,7 +4,9 @@ package installer
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"time"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -12,6 +14,7 @@ import (
 	"github.com/oaictl/oaictl/internal/host/blockdevice"
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/installer/manifests"
+	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 )
@@ -28,6 +31,8 @@ type Service interface {
 	HostIgnition(ctx context.Context, infraEnv, host strfmt.UUID) ([]byte, error)
 	HostLogsProgress(ctx context.Context, infraEnv, host strfmt.UUID, state models.LogsState) error
 	ClusterLogsProgress(ctx context.Context, cluster strfmt.UUID, state models.LogsState) error
+	// UploadLogs sends a tar.gz: of a host, or with nil of the controller.
+	UploadLogs(ctx context.Context, cluster strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error
 }
 
 // Disks finds, cleans and writes disks.
@@ -43,7 +48,7 @@ type Disks interface {
 	Format(ctx context.Context, id blockdevice.Identity) error
 	// Clean removes LVM, RAID and signatures from the disk.
 	Clean(ctx context.Context, id blockdevice.Identity) error
-	// Write writes the operating system. A disk whose writing failed does not boot.
+	// Write writes the operating system. It tries as often as makes sense. A disk whose writing failed does not boot.
 	Write(ctx context.Context, image Image) error
 	// Clear overwrites the partition table, so that the disk does not boot. It takes less than a second.
 	Clear(ctx context.Context, id blockdevice.Identity) error
@@ -65,29 +70,24 @@ type BootOrder interface {
 	BootFrom(ctx context.Context, id blockdevice.Identity) error
 }
 
-// Kube is the API server of the new cluster. Roles are those of the label node-role.kubernetes.io/ROLE.
+// Kube is the API server of the new cluster. A kube.Client is one.
 type Kube interface {
-	Nodes(ctx context.Context, role string) ([]Node, error)
+	Nodes(ctx context.Context) ([]kube.Node, error)
+	// InitializeNode removes the taint of a node that waits for a cloud.
+	InitializeNode(ctx context.Context, node kube.Node) error
 	// ConfigMap is the data of a ConfigMap.
 	ConfigMap(ctx context.Context, namespace, name string) (map[string]string, error)
-	// Events are the events of a namespace.
-	Events(ctx context.Context, namespace string) ([]Event, error)
-	// HasMachineConfig reports whether there is a MachineConfig of this name.
-	HasMachineConfig(ctx context.Context, name string) (bool, error)
-	// RemoveTaint removes the taints of a node that have this key.
-	RemoveTaint(ctx context.Context, node, key string) error
+	Events(ctx context.Context, namespace string) ([]kube.Event, error)
+	// MachineConfig returns an error for which kube.NotFound is true if there is none of this name.
+	MachineConfig(ctx context.Context, name string) (kube.MachineConfig, error)
+	// Pods are those with all labels and of a phase.
+	Pods(ctx context.Context, namespace string, labels map[string]string, phase string) ([]kube.Pod, error)
+	// PodLog is the log of the last time, at most limit bytes of it.
+	PodLog(ctx context.Context, namespace, name string, last time.Duration, limit int64) ([]byte, error)
 }
 
-// Node is a node of the new cluster.
-type Node struct {
-	Name        string
-	InternalIPs []string
-	Ready       bool
-	Annotations map[string]string
-}
-
-// Event is a Kubernetes event.
-type Event struct{ Name, UID, Message string }
+// Connect is the Kube of Deps for real clusters.
+func Connect(kubeconfig []byte) (Kube, error) { return kube.Connect(kubeconfig) }
 
 // Logs sends the logs of this machine to the service.
 type Logs interface {
@@ -113,7 +113,7 @@ type Deps struct {
 	BootOrder BootOrder
 	Logs      Logs
 	Fetcher   Fetcher
-	// Kube makes a client of a kubeconfig.
+	// Kube makes a client of a kubeconfig, as Connect does.
 	Kube func(kubeconfig []byte) (Kube, error)
 	// Runner runs programs of the live system, and Files are its files.
 	Runner machine.Runner

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/host/kube"
 )
 
 // clusterHost is a host of the cluster, as the service has it.
@@ -21,11 +23,11 @@ type clusterHost struct {
 }
 
 // is reports whether a node is this host: by its name, or else by its address.
-func (h clusterHost) is(node Node) bool {
+func (h clusterHost) is(node kube.Node) bool {
 	if strings.EqualFold(h.name, node.Name) {
 		return true
 	}
-	return slices.ContainsFunc(node.InternalIPs, func(ip string) bool {
+	return slices.ContainsFunc(node.Addresses(), func(ip string) bool {
 		address, err := netip.ParseAddr(ip)
 		return err == nil && slices.Contains(h.addresses, address.Unmap())
 	})

@@ -4,6 +4,7 @@ package installer
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/go-openapi/strfmt"
@@ -56,6 +57,31 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 	j, fresh := openJournal(files, "x")
 	check.Contains(t, fresh, "cannot be read")
 	check.Says(t, j.mark(StepWrite), "note in the journal that the step write-image is done")
+}
+
+// TestGoesOnWithoutJournal: a journal that cannot be written does not end an installation.
+func TestGoesOnWithoutJournal(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		i := w.installer(parse(t, flags("master", 3)...))
+		i.before = func(s Step) {
+			if s.Name == StepWrite {
+				must.Do(t, w.files.Remove(journalPath))
+				must.Do(t, w.files.MakeFolder(journalPath, 0o755))
+			}
+		}
+		must.Do(t, i.Run(t.Context()))
+		check.Contains(t, w.logged(), "would repeat the step")
+	})
+}
+
+// TestNoFolder: an installer that cannot write files says so to the service.
+func TestNoFolder(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		must.Do(t, os.RemoveAll(w.files.Path("/opt")))
+		w.put("/opt", "")
+		check.Says(t, w.installer(parse(t, flags("master", 3)...)).Run(t.Context()), "not a directory")
+		check.Contains(t, w.told()[0], "Failed ")
+	})
 }
 
 // TestOneInstaller: a second installer does nothing.

@@ -41,6 +41,16 @@ func (r *run) readLayout(ctx context.Context) (layout, error) {
 	return parseLayout([]byte(output))
 }
 
+// rootPartition is the written disk with the partition of its root file system.
+func (r *run) rootPartition(ctx context.Context) (layout, partition, error) {
+	disk, err := r.readLayout(ctx)
+	if err != nil {
+		return layout{}, partition{}, err
+	}
+	root, err := disk.find(labelRoot)
+	return disk, root, err
+}
+
 func parseLayout(output []byte) (layout, error) {
 	var parsed struct {
 		Disks []layout `json:"blockdevices"`
@@ -76,13 +86,17 @@ func (p partition) number() string {
 
 // freePercent is how much of the disk stays free when more bytes are added to its partitions; 0 if they do not fit.
 func (l layout) freePercent(more int64) int64 {
+	free := l.Size - more
 	for _, p := range l.Partitions {
-		more += p.Size
+		if p.Size < 0 || free <= 0 {
+			return 0
+		}
+		free -= p.Size
 	}
-	if l.Size <= 0 || more >= l.Size {
+	if l.Size <= 0 || free <= 0 {
 		return 0
 	}
-	return int64(float64(l.Size-more) / float64(l.Size) * wholePercent)
+	return int64(float64(free) / float64(l.Size) * wholePercent)
 }
 
 // growpart makes a partition larger, so that so much of the disk stays free. It is no error if it has that size.

@@ -178,11 +178,9 @@ func (p *planner) ignition() {
 }
 
 func (p *planner) write() {
-	write := Step{
-		Name: StepWrite, Stage: models.HostStageWritingImageToDisk, Limit: writeLimit, Retry: Retry{Times: 3, Pause: time.Second},
-	}
+	write := Step{Name: StepWrite, Stage: models.HostStageWritingImageToDisk, Limit: writeLimit} // Disks.Write has its own tries
 	if p.CoreOSImage != "" {
-		write.Name = StepWriteRoot
+		write.Name, write.Retry = StepWriteRoot, Retry{Times: 3, Pause: time.Second}
 	}
 	p.add(write)
 	if p.role == models.HostRoleWorker {

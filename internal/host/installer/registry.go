@@ -28,11 +28,7 @@ func (r *run) copyRegistry(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find out how large the registry is: %w", err)
 	}
-	disk, err := r.readLayout(ctx)
-	if err != nil {
-		return err
-	}
-	root, err := disk.find(labelRoot)
+	disk, root, err := r.rootPartition(ctx)
 	if err != nil {
 		return err
 	}

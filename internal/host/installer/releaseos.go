@@ -69,11 +69,7 @@ func (r *run) releaseOS(ctx context.Context) (firstboot.OS, error) {
 
 // deploy writes an operating system into the root file system of the written disk.
 func (r *run) deploy(ctx context.Context, os firstboot.OS) error {
-	disk, err := r.readLayout(ctx)
-	if err != nil {
-		return err
-	}
-	root, err := disk.find(labelRoot)
+	disk, root, err := r.rootPartition(ctx)
 	if err != nil {
 		return err
 	}

@@ -81,10 +81,10 @@ type run struct {
 	facts      Facts
 	journal    *journal
 
-	stage models.HostStage     // the stage that was posted last
-	disk  blockdevice.Identity // the disk to install to, once it is checked
-	kube  Kube                 // the API server, once it is needed
-	grown bool                 // the root partition was made larger
+	stage     models.HostStage     // the stage that was posted last
+	disk      blockdevice.Identity // the disk to install to, once it is checked
+	apiServer Kube                 // of the new cluster, once it is needed
+	grown     bool                 // the root partition was made larger
 
 	watchers sync.WaitGroup
 	watching context.CancelFunc
@@ -93,16 +93,19 @@ type run struct {
 // Run installs the machine, and asks for its reboot. If it fails, it has posted that when it returns. The error is a *Stopped
 // if ctx ended, and ErrRunning if another installer runs on this machine.
 func (i *Installer) Run(ctx context.Context) error {
-	unlock, err := i.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	i.Log.Info("the installer starts", "config", i.config)
 	r := &run{
 		Installer: i, watching: func() {},
 		cluster: strfmt.UUID(i.config.ClusterID), infraEnv: strfmt.UUID(i.config.InfraEnvID), host: strfmt.UUID(i.config.HostID),
 	}
+	unlock, err := i.lock()
+	if errors.Is(err, ErrRunning) {
+		return err
+	}
+	if err != nil {
+		return r.failed(ctx, Step{Name: "lock"}, err)
+	}
+	defer unlock()
+	i.Log.Info("the installer starts", "config", i.config)
 	defer r.watchers.Wait()
 	defer func() { r.watching() }()
 	step, err := r.all(ctx)
@@ -136,7 +139,7 @@ func (r *run) all(ctx context.Context) (Step, error) {
 			return step, err
 		}
 		if err := r.journal.mark(step.Name); err != nil {
-			return step, err
+			r.Log.Warn("an installer that is started again would repeat the step", "step", step.Name, "why", err)
 		}
 		r.follow(ctx, step)
 	}

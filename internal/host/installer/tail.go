@@ -13,6 +13,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/installer/firstboot"
 	"github.com/oaictl/oaictl/internal/host/installer/manifests"
+	"github.com/oaictl/oaictl/internal/host/kube"
 )
 
 const (
@@ -40,22 +41,22 @@ func (r *run) reloadResolver(context.Context) error {
 
 // api is the API server of the new cluster.
 func (r *run) api() (Kube, error) {
-	if r.kube != nil {
-		return r.kube, nil
+	if r.apiServer != nil {
+		return r.apiServer, nil
 	}
 	kubeconfig, err := r.Files.Read(kubeconfigPath)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of the new cluster: %w", err)
 	}
-	if r.kube, err = r.Kube(kubeconfig); err != nil {
+	if r.apiServer, err = r.Kube(kubeconfig); err != nil {
 		return nil, fmt.Errorf("make a client of %s: %w", kubeconfigPath, err)
 	}
-	return r.kube, nil
+	return r.apiServer, nil
 }
 
 // installConfig reads the install-config from the new cluster.
-func (r *run) installConfig(ctx context.Context, kube Kube) (firstboot.InstallConfig, error) {
-	data, err := kube.ConfigMap(ctx, "kube-system", "cluster-config-v1")
+func (r *run) installConfig(ctx context.Context, api Kube) (firstboot.InstallConfig, error) {
+	data, err := api.ConfigMap(ctx, "kube-system", "cluster-config-v1")
 	if err != nil {
 		return firstboot.InstallConfig{}, fmt.Errorf("read the install-config from the cluster: %w", err)
 	}
@@ -72,7 +73,7 @@ func (r *run) waitArbiters(ctx context.Context) error {
 
 // waitNodes waits until enough nodes of a role are ready. It posts each of their hosts as joined.
 func (r *run) waitNodes(ctx context.Context, role string, needed func(firstboot.InstallConfig) int) error {
-	kube, err := r.api()
+	api, err := r.api()
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (r *run) waitNodes(ctx context.Context, role string, needed func(firstboot.
 		next: "look at the consoles of the hosts that are not, and at `oc get nodes,csr` with " + kubeconfigPath,
 		look: func(ctx context.Context) (bool, string, error) {
 			if want < 0 {
-				config, err := r.installConfig(ctx, kube)
+				config, err := r.installConfig(ctx, api)
 				if err != nil {
 					return false, "", err
 				}
@@ -92,11 +93,11 @@ func (r *run) waitNodes(ctx context.Context, role string, needed func(firstboot.
 			if want <= 0 {
 				return true, "", nil
 			}
-			nodes, err := kube.Nodes(ctx, role)
+			nodes, err := nodesOf(ctx, api, role)
 			if err != nil {
-				return false, "", fmt.Errorf("list the %s nodes: %w", role, err)
+				return false, "", err
 			}
-			r.removeTaints(ctx, kube, nodes)
+			r.removeTaints(ctx, api, nodes)
 			if err := r.postJoined(ctx, nodes, joined); err != nil {
 				return false, "", err
 			}
@@ -105,10 +106,19 @@ func (r *run) waitNodes(ctx context.Context, role string, needed func(firstboot.
 	})
 }
 
-func nodesText(nodes []Node, want int) string {
+// nodesOf are the nodes of a role.
+func nodesOf(ctx context.Context, api Kube, role string) ([]kube.Node, error) {
+	nodes, err := api.Nodes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the %s nodes: %w", role, err)
+	}
+	return slices.DeleteFunc(nodes, func(n kube.Node) bool { return !n.HasRole(role) }), nil
+}
+
+func nodesText(nodes []kube.Node, want int) string {
 	var ready, others []string
 	for _, node := range nodes {
-		if node.Ready {
+		if node.Ready() {
 			ready = append(ready, node.Name)
 		} else {
 			others = append(others, node.Name)
@@ -125,10 +135,10 @@ func nodesText(nodes []Node, want int) string {
 }
 
 // postJoined posts the hosts of nodes that became ready as joined.
-func (r *run) postJoined(ctx context.Context, nodes []Node, joined map[string]bool) error {
+func (r *run) postJoined(ctx context.Context, nodes []kube.Node, joined map[string]bool) error {
 	var hosts []clusterHost
 	for _, node := range nodes {
-		if !node.Ready || joined[node.Name] {
+		if !node.Ready() || joined[node.Name] {
 			continue
 		}
 		if hosts == nil {
@@ -143,7 +153,9 @@ func (r *run) postJoined(ctx context.Context, nodes []Node, joined map[string]bo
 			r.Log.Warn("a ready node is none of the cluster's hosts", "node", node.Name)
 			continue
 		}
-		if h := hosts[at]; h.Status == nil || *h.Status != models.HostStatusInstalled {
+		h := hosts[at]
+		installed := h.Status != nil && *h.Status == models.HostStatusInstalled
+		if !installed && stageOf(h.Host) != models.HostStageDone {
 			r.postFor(ctx, *h.ID, models.HostStageJoined, "")
 		}
 	}
@@ -175,18 +187,23 @@ func (r *run) waitETCD(ctx context.Context) error {
 }
 
 func (r *run) waitController(ctx context.Context) error {
-	kube, err := r.api()
+	api, err := r.api()
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
+	uploaded := r.Clock.Now()
 	err = r.waitFor(ctx, wait{
 		what: "the controller in the new cluster to be ready",
 		next: "look at the job " + manifests.Controller + " and its pod in the namespace " + manifests.Namespace,
 		look: func(ctx context.Context) (bool, string, error) {
-			events, err := kube.Events(ctx, manifests.Namespace)
+			events, err := api.Events(ctx, manifests.Namespace)
 			if err != nil {
 				return false, "", fmt.Errorf("list the events of %s: %w", manifests.Namespace, err)
+			}
+			if now := r.Clock.Now(); now.Sub(uploaded) >= controllerLogsEvery {
+				uploaded = now
+				r.uploadControllerLogs(ctx, api)
 			}
 			state := "it has no event yet"
 			for _, event := range events {
@@ -208,14 +225,15 @@ func (r *run) waitController(ctx context.Context) error {
 	if err := r.Service.ClusterLogsProgress(ctx, r.cluster, models.LogsStateRequested); err != nil {
 		r.Log.Warn("the service does not take that the controller's logs come", "why", r.text(err))
 	}
+	r.uploadControllerLogs(ctx, api)
 	return nil
 }
 
 const agentInvoker = "agent-installer"
 
 // agentBased reports whether the service runs on this machine, and ends with its reboot.
-func (r *run) agentBased(ctx context.Context, kube Kube) bool {
-	data, err := kube.ConfigMap(ctx, "openshift-config", "openshift-install-manifests")
+func (r *run) agentBased(ctx context.Context, api Kube) bool {
+	data, err := api.ConfigMap(ctx, "openshift-config", "openshift-install-manifests")
 	if err != nil {
 		r.Log.Warn("it is not known who installs the cluster; the service is taken to be elsewhere", "why", r.text(err))
 		return false
@@ -225,11 +243,11 @@ func (r *run) agentBased(ctx context.Context, kube Kube) bool {
 
 // waitWorkers lets workers get what they need of a service that ends with this machine's reboot.
 func (r *run) waitWorkers(ctx context.Context) error {
-	kube, err := r.api()
+	api, err := r.api()
 	if err != nil {
 		return err
 	}
-	if !r.agentBased(ctx, kube) {
+	if !r.agentBased(ctx, api) {
 		return nil
 	}
 	early := []models.HostStage{
@@ -263,7 +281,7 @@ const (
 // waitConfigs waits until the control plane nodes have, and want, MachineConfigs that exist. A node whose config was removed
 // with the bootstrap would wait for it for ever.
 func (r *run) waitConfigs(ctx context.Context) error {
-	kube, err := r.api()
+	api, err := r.api()
 	if err != nil {
 		return err
 	}
@@ -271,18 +289,18 @@ func (r *run) waitConfigs(ctx context.Context) error {
 		what: "the MachineConfigs of the control plane nodes to agree", tell: true,
 		next: "look at `oc get machineconfigs` and at the annotations of the master nodes",
 		look: func(ctx context.Context) (bool, string, error) {
-			nodes, err := kube.Nodes(ctx, "master")
+			nodes, err := nodesOf(ctx, api, "master")
 			if err != nil {
-				return false, "", fmt.Errorf("list the master nodes: %w", err)
+				return false, "", err
 			}
-			state, err := configsState(ctx, kube, nodes)
+			state, err := configsState(ctx, api, nodes)
 			return err == nil && state == "", state, err
 		},
 	})
 }
 
 // configsState says what the nodes' configs lack; "" if nothing.
-func configsState(ctx context.Context, kube Kube, nodes []Node) (string, error) {
+func configsState(ctx context.Context, api Kube, nodes []kube.Node) (string, error) {
 	if len(nodes) == 0 {
 		return "there are no master nodes", nil
 	}
@@ -293,12 +311,12 @@ func configsState(ctx context.Context, kube Kube, nodes []Node) (string, error) 
 			return "the node " + node.Name + " has no config yet", nil
 		}
 		for _, name := range []string{current, desired} {
-			exists, err := kube.HasMachineConfig(ctx, name)
+			_, err := api.MachineConfig(ctx, name)
+			if kube.NotFound(err) {
+				return fmt.Sprintf("the node %s names the MachineConfig %s, which does not exist", node.Name, name), nil
+			}
 			if err != nil {
 				return "", fmt.Errorf("look for the MachineConfig %s: %w", name, err)
-			}
-			if !exists {
-				return fmt.Sprintf("the node %s names the MachineConfig %s, which does not exist", node.Name, name), nil
 			}
 		}
 		if desired != agreed {

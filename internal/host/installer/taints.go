@@ -10,22 +10,21 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/host/kube"
 )
 
-// uninitialized is the taint of nodes that wait for a cloud's controller.
-const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
-
 // removeTaints lets nodes of a cloud become ready without the cloud's controller, which has no credentials yet.
-func (r *run) removeTaints(ctx context.Context, kube Kube, nodes []Node) {
-	if !r.waitsForCloud() || r.cloudWorks(ctx, kube) {
+func (r *run) removeTaints(ctx context.Context, api Kube, nodes []kube.Node) {
+	if !r.waitsForCloud() || r.cloudWorks(ctx, api) {
 		return
 	}
 	for _, node := range nodes {
-		if node.Ready {
+		if node.Ready() || !node.Uninitialized() {
 			continue
 		}
-		if err := kube.RemoveTaint(ctx, node.Name, uninitialized); err != nil {
-			r.Log.Warn("the taint of a node stays", "node", node.Name, "taint", uninitialized, "why", r.text(err))
+		if err := api.InitializeNode(ctx, node); err != nil {
+			r.Log.Warn("a node still waits for its cloud", "node", node.Name, "why", r.text(err))
 		}
 	}
 }
@@ -42,9 +41,9 @@ func (r *run) waitsForCloud() bool {
 }
 
 // cloudWorks reports whether the cloud's controller has credentials: vSphere's may, with an agent-based installer since 4.15.
-func (r *run) cloudWorks(ctx context.Context, kube Kube) bool {
+func (r *run) cloudWorks(ctx context.Context, api Kube) bool {
 	return r.platform() == models.PlatformTypeVsphere && atLeast(r.config.OpenShiftVersion, 4, 15) &&
-		hasCredentials(r.clusterNow.InstallConfigOverrides) && r.agentBased(ctx, kube)
+		hasCredentials(r.clusterNow.InstallConfigOverrides) && r.agentBased(ctx, api)
 }
 
 // hasCredentials reports whether overrides of an install-config name a vCenter with its user, and no placeholders.

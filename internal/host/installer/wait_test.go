@@ -3,6 +3,7 @@
 package installer
 
 import (
+	"encoding/json"
 	"errors"
 	"net/netip"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -40,7 +42,7 @@ func endlessWaits() []endless {
 		}, []string{"35m0s", "node-image-pull.service to be active", "it is activating", "journalctl -u node-image-pull.service"},
 			"waiting for node-image-pull.service to be active: it is activating", false},
 		{"masters", bootstrap, func(w *world) {
-			w.nodes = func() []Node { return []Node{w.node("node-1", true), w.node("node-2", false)} }
+			w.nodes = func() []kube.Node { return []kube.Node{w.node("node-1", true), w.node("node-2", false)} }
 		}, []string{"1h5m0s", "master nodes to be ready", "1 of 2 are ready (node-1); not ready: node-2", "oc get nodes,csr"}, "", false},
 		{"API server", bootstrap, func(w *world) { w.kubeErr = errors.New("connection refused") },
 			[]string{"master nodes to be ready", "list the master nodes: connection refused"}, "", false},
@@ -49,13 +51,13 @@ func endlessWaits() []endless {
 			w.config = installConfig + "arbiter:\n  replicas: 1\n"
 			w.others = w.others[:2]
 			w.cluster.Hosts = nil
-			w.arbiters = func() []Node { return nil }
+			w.arbiters = func() []kube.Node { return nil }
 		}, []string{"arbiter nodes to be ready", "0 of 1 are ready"}, "", false},
 		{"bootkube", flags("bootstrap", 1), func(w *world) { w.bootkubeHangs = true },
 			[]string{"bootkube to complete", "bootkube.service is failed", "journalctl -u bootkube.service"}, "", false},
 		{"etcd", bootstrap, never("progress.service"), []string{"etcd to have its members", "progress.service is activating"}, "", false},
 		{"controller", bootstrap, func(w *world) {
-			w.events = func() []Event { return []Event{{Name: "x", UID: "u", Message: "cannot pull\nthe image"}} }
+			w.events = func() []kube.Event { return []kube.Event{eventOf("x", "u", "cannot pull\nthe image")} }
 		}, []string{"the controller in the new cluster to be ready", `its last event: cannot pull\nthe image`, "the job assisted-installer-controller"},
 			"", false},
 		{"workers", bootstrap, func(w *world) {
@@ -126,16 +128,16 @@ func TestWaitEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		began := time.Now()
 		later := func(minutes int) bool { return time.Since(began) > time.Duration(minutes)*time.Minute }
-		w.nodes = func() []Node {
-			return []Node{w.node("NODE-1", later(2)), {Name: "other-name", Ready: later(3), InternalIPs: []string{"192.0.2.12"}, Annotations: map[string]string{
-				currentConfig: "rendered-master-0", desiredConfig: "rendered-master-1",
-			}}}
+		w.nodes = func() []kube.Node {
+			byAddress := nodeOf("other-name", "master", later(3), "rendered-master-0", "rendered-master-1")
+			must.Do(w.t, json.Unmarshal([]byte(`[{"type":"InternalIP","address":"192.0.2.12"}]`), &byAddress.Status.Addresses))
+			return []kube.Node{w.node("NODE-1", later(2)), byAddress}
 		}
-		w.events = func() []Event {
+		w.events = func() []kube.Event {
 			if !later(10) {
 				return nil
 			}
-			return []Event{{Name: readyEvent, UID: "2"}}
+			return []kube.Event{eventOf(readyEvent, "2", "")}
 		}
 		time.AfterFunc(20*time.Minute, func() { w.configs = map[string]bool{"rendered-master-0": true, "rendered-master-1": true} })
 		must.Do(t, w.installer(parse(t, flags("bootstrap", 3)...)).Run(t.Context()))
@@ -153,9 +155,9 @@ func TestWatchIgnition(t *testing.T) {
 		}
 		w.put(folder+"other.log", line("192.0.2.12:1"))
 		began := time.Now()
-		w.nodes = func() []Node {
+		w.nodes = func() []kube.Node {
 			ready := time.Since(began) > 10*time.Minute
-			return []Node{w.node("node-1", ready), w.node("node-2", ready)}
+			return []kube.Node{w.node("node-1", ready), w.node("node-2", ready)}
 		}
 		w.others[1].Progress.CurrentStage = models.HostStageDone
 		const log = folder + "machine-config-server-x_y.log"
@@ -166,7 +168,7 @@ func TestWatchIgnition(t *testing.T) {
 		})
 		must.Do(t, w.installer(parse(t, flags("bootstrap", 3)...)).Run(t.Context()))
 		check.Slice(t, w.toldOf("node-1"), []string{"Configuring", "Joined"})
-		check.Slice(t, w.toldOf("node-2"), []string{"Joined"})
+		check.Slice(t, w.toldOf("node-2"), nil)
 		check.Slice(t, w.toldOf("node-3"), []string{"Configuring"})
 		check.Slice(t, w.toldOf("node-4"), []string{"Waiting for ignition"})
 	})
@@ -214,7 +216,10 @@ func TestTaints(t *testing.T) {
 			w.cluster.InstallConfigOverrides, w.invoker = row.overrides, row.invoker
 			c := parse(t, flags("bootstrap", 3, "--openshift-version", row.version)...)
 			r := &run{Installer: w.installer(c), clusterNow: w.cluster}
-			r.removeTaints(t.Context(), w, []Node{w.node("a", true), w.node("b", false)})
+			waits := w.node("b", false)
+			waits.Spec.Taints = []map[string]any{{"key": "node.cloudprovider.kubernetes.io/uninitialized"}}
+			w.untaintErr = errors.New("conflict")
+			r.removeTaints(t.Context(), w, []kube.Node{w.node("a", true), waits, w.node("c", false)})
 			if removed := len(w.untaints) == 1 && w.untaints[0] == "b"; removed != row.removed {
 				t.Errorf("%s: %q", row.name, w.untaints)
 			}
@@ -228,13 +233,11 @@ func TestTaints(t *testing.T) {
 func TestConfigsState(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.configs["rendered-master-2"] = true
-		node := func(name, current, desired string) Node {
-			return Node{Name: name, Annotations: map[string]string{currentConfig: current, desiredConfig: desired}}
-		}
-		for says, nodes := range map[string][]Node{
+		node := func(name, current, desired string) kube.Node { return nodeOf(name, "master", true, current, desired) }
+		for says, nodes := range map[string][]kube.Node{
 			"":                            {node("a", "rendered-master-1", "rendered-master-2"), node("b", "rendered-master-2", "rendered-master-2")},
 			"there are no master nodes":   nil,
-			"the node b has no config":    {node("a", "rendered-master-1", "rendered-master-1"), {Name: "b"}},
+			"the node b has no config":    {node("a", "rendered-master-1", "rendered-master-1"), node("b", "", "")},
 			"which does not exist":        {node("a", "gone", "rendered-master-1")},
 			"is to have rendered-master-": {node("a", "rendered-master-1", "rendered-master-1"), node("b", "rendered-master-1", "rendered-master-2")},
 		} {

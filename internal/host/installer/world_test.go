@@ -3,6 +3,8 @@
 package installer
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,9 +23,12 @@ import (
 	"github.com/go-openapi/swag"
 	"github.com/openshift/assisted-service/models"
 	"github.com/vincent-petithory/dataurl"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/oaictl/oaictl/internal/host/blockdevice"
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -91,15 +96,18 @@ type world struct {
 	files0        map[string]string
 
 	// The cluster.
-	nodes    func() []Node
-	arbiters func() []Node
-	events   func() []Event
-	configs  map[string]bool
-	config   string // the install-config
-	invoker  string
-	untaints []string
-	served   []byte // by the machine-config-server
-	kubeErr  error
+	nodes      func() []kube.Node
+	arbiters   func() []kube.Node
+	events     func() []kube.Event
+	configs    map[string]bool
+	config     string // the install-config
+	invoker    string
+	untaints   []string
+	untaintErr error
+	pods       []kube.Pod
+	uploadErr  error
+	served     []byte // by the machine-config-server
+	kubeErr    error
 }
 
 type post struct {
@@ -170,11 +178,11 @@ func newWorld(t testing.TB) *world {
 			Inventory: fmt.Sprintf(`{"interfaces":[{"ipv4_addresses":["192.0.2.%d/24"]}]}`, n+11),
 		})
 	}
-	w.nodes = func() []Node {
-		return []Node{w.node("node-1", true), w.node("node-2", true)}
+	w.nodes = func() []kube.Node {
+		return []kube.Node{w.node("node-1", true), w.node("node-2", true)}
 	}
-	w.arbiters = func() []Node { return []Node{w.node("node-3", true)} }
-	w.events = func() []Event { return []Event{{Name: readyEvent, UID: "1"}} }
+	w.arbiters = func() []kube.Node { return []kube.Node{nodeOf("node-3", "arbiter", true, "", "")} }
+	w.events = func() []kube.Event { return []kube.Event{eventOf(readyEvent, "1", "")} }
 	w.put("/usr/bin/oc", "")
 	w.put(kubeconfigPath, "kubeconfig")
 	w.put(bootIDPath, bootID)
@@ -185,10 +193,24 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) node(name string, ready bool) Node {
-	return Node{Name: name, Ready: ready, Annotations: map[string]string{
-		currentConfig: "rendered-master-1", desiredConfig: "rendered-master-1",
-	}}
+// node is a node of the cluster.
+func (w *world) node(name string, ready bool) kube.Node {
+	return nodeOf(name, "master", ready, "rendered-master-1", "rendered-master-1")
+}
+
+func nodeOf(name, role string, ready bool, current, desired string) kube.Node {
+	n := kube.Node{Meta: kube.Meta{Name: name, Labels: map[string]string{"node-role.kubernetes.io/" + role: ""}}}
+	if current != "" {
+		n.Annotations = map[string]string{currentConfig: current, desiredConfig: desired}
+	}
+	if ready {
+		n.Status.Conditions = []kube.Condition{{Type: "Ready", Status: "True"}}
+	}
+	return n
+}
+
+func eventOf(name, uid, message string) kube.Event {
+	return kube.Event{Meta: kube.Meta{Name: name, UID: uid}, Message: message}
 }
 
 // put writes a file of the machine.
@@ -359,6 +381,38 @@ func (w *world) ClusterLogsProgress(_ context.Context, _ strfmt.UUID, state mode
 	return nil
 }
 
+// UploadLogs implements Service.
+func (w *world) UploadLogs(_ context.Context, _ strfmt.UUID, _, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
+	zipped, err := gzip.NewReader(content)
+	if err != nil || host != nil {
+		return errors.New("not a tar.gz of the controller")
+	}
+	tape := tar.NewReader(zipped)
+	header, err := tape.Next()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(tape)
+	w.call("upload %s: %s has %q", kind, header.Name, text)
+	return errors.Join(err, w.uploadErr)
+}
+
+// Pods implements Kube.
+func (w *world) Pods(_ context.Context, _ string, labels map[string]string, phase string) ([]kube.Pod, error) {
+	if labels["job-name"] != "assisted-installer-controller" || phase != "Running" {
+		return nil, errors.New("pods of another job")
+	}
+	return w.pods, nil
+}
+
+// PodLog implements Kube.
+func (w *world) PodLog(_ context.Context, _, name string, _ time.Duration, _ int64) ([]byte, error) {
+	if name == "" {
+		return nil, errors.New("no luck")
+	}
+	return []byte("the log of " + name), nil
+}
+
 // worldDisks plays the disks and the firmware.
 type worldDisks struct{ *world }
 
@@ -438,14 +492,11 @@ func (w worldFetcher) Fetch(_ context.Context, url string, _ []byte) ([]byte, er
 }
 
 // Nodes implements Kube.
-func (w *world) Nodes(_ context.Context, role string) ([]Node, error) {
+func (w *world) Nodes(context.Context) ([]kube.Node, error) {
 	if w.kubeErr != nil {
 		return nil, w.kubeErr
 	}
-	if role == "arbiter" {
-		return w.arbiters(), nil
-	}
-	return w.nodes(), nil
+	return append(w.nodes(), w.arbiters()...), nil
 }
 
 // ConfigMap implements Kube.
@@ -457,17 +508,20 @@ func (w *world) ConfigMap(_ context.Context, _, name string) (map[string]string,
 }
 
 // Events implements Kube.
-func (w *world) Events(context.Context, string) ([]Event, error) { return w.events(), nil }
+func (w *world) Events(context.Context, string) ([]kube.Event, error) { return w.events(), nil }
 
-// HasMachineConfig implements Kube.
-func (w *world) HasMachineConfig(_ context.Context, name string) (bool, error) {
-	return w.configs[name], nil
+// MachineConfig implements Kube.
+func (w *world) MachineConfig(_ context.Context, name string) (kube.MachineConfig, error) {
+	if !w.configs[name] {
+		return kube.MachineConfig{}, apierrors.NewNotFound(schema.GroupResource{Resource: "machineconfigs"}, name)
+	}
+	return kube.MachineConfig{}, nil
 }
 
-// RemoveTaint implements Kube.
-func (w *world) RemoveTaint(_ context.Context, node, _ string) error {
-	w.untaints = append(w.untaints, node)
-	return nil
+// InitializeNode implements Kube.
+func (w *world) InitializeNode(_ context.Context, node kube.Node) error {
+	w.untaints = append(w.untaints, node.Name)
+	return w.untaintErr
 }
 
 // told are the stages and infos that were posted for this host, without percents below 100.

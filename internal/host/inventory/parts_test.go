@@ -541,6 +541,10 @@ func TestResolve(t *testing.T) {
 	if got, err := (tree{}).resolve("/proc/self/ns"); err != nil || !strings.HasPrefix(got, "/proc/") {
 		t.Errorf("got %s, %v", got, err)
 	}
+	// The kernel's link to the root folder of a process reads "/", and is not followed.
+	if got, err := (tree{"/proc/self/root"}).resolve("/proc/version"); got != "/proc/version" || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
 }
 
 // TestMachineRoot: a test runs in no container of the machine, or in one that shows the first process's folder.

@@ -68,6 +68,10 @@ func (t tree) resolve(path string) (string, error) {
 		name := rest[0]
 		rest = rest[1:]
 		next := filepath.Join(done, name) // ".." at the top stays there
+		if next == "/" {
+			done = next // the tree's folder may be such a link itself
+			continue
+		}
 		info, err := os.Lstat(t.at(next))
 		switch {
 		case err != nil:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 )
@@ -22,14 +21,14 @@ func (u *UnknownKindError) Error() string {
 
 // Apply creates an object or changes it, by server-side apply. It takes over fields that others have set. An object of a kind
 // that has namespaces and that names none is put into default. The error wraps an *UnknownKindError if there is no such kind.
-func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured) error {
+func (c *Client) Apply(ctx context.Context, object *Object) error {
 	if err := c.apply(ctx, object); err != nil {
 		return fmt.Errorf("apply the %s %q: %w", object.GetKind(), object.GetName(), err)
 	}
 	return nil
 }
 
-func (c *Client) apply(ctx context.Context, object *unstructured.Unstructured) error {
+func (c *Client) apply(ctx context.Context, object *Object) error {
 	served, err := c.resourceOf(ctx, object.GroupVersionKind())
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ const (
 
 // ErrTooMany is the error of a list that has more objects than a cluster that is being installed can have. The objects up
 // to the limit are returned with it.
-var ErrTooMany = fmt.Errorf("there are more than %d", listLimit)
+var ErrTooMany = errors.New("there are more than 10000")
 
 // Client reads and changes objects. Its errors wrap those of the API server, see [NotFound].
 type Client struct {

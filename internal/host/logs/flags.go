@@ -55,10 +55,12 @@ func ParseFlags(args []string, env func(string) string, printed io.Writer) (Opti
 	cluster := flags.String("cluster-id", "", "the `UUID` of the cluster; required")
 	infraEnv := flags.String("infra-env-id", "", "the `UUID` of the InfraEnv")
 	host := flags.String("host-id", "", "the `UUID` of the host; required")
-	flags.StringVar(&o.Token, "pull-secret-token", "", "the `token` of this machine; better the variable PULL_SECRET_TOKEN, which ps does not show")
+	flags.StringVar(&o.Token, "pull-secret-token", "",
+		"the `token` of this machine; better the variable PULL_SECRET_TOKEN, which ps does not show")
 	flags.BoolVar(&o.Keep, "dont-clean", false, "leave the gathered files on the machine")
 	flags.BoolVar(&o.Bootstrap, "bootstrap", false, "gather what the bootstrap has")
-	flags.BoolVar(&o.Everything, "with-installer-gather-logging", false, "gather the whole journal, core dumps, and for a bootstrap the masters' logs")
+	flags.BoolVar(&o.Everything, "with-installer-gather-logging", false,
+		"gather the whole journal, core dumps, and for a bootstrap the masters' logs")
 	flags.StringVar(&o.CACertFile, "cacert", "", "a `file` with CA certificates of the assisted-service, in PEM")
 	flags.BoolVar(&o.Insecure, "insecure", false, "do not verify the certificate of the assisted-service")
 	masters := flags.String("masters-ips", "", "the `addresses` of the masters, with commas between them")

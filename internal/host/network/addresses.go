@@ -115,7 +115,8 @@ func (f *FreeAddresses) Execute(ctx context.Context, args []string) (exitCode in
 		return refuse(failedProgram, err)
 	}
 	if len(request) > mostNetworks {
-		return refuse(failedProgram, fmt.Errorf("free-network-addresses: the service sent %d networks, and %d are the most", len(request), mostNetworks))
+		return refuse(failedProgram,
+			fmt.Errorf("free-network-addresses: the service sent %d networks, and %d are the most", len(request), mostNetworks))
 	}
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()

@@ -50,7 +50,8 @@ func (d DHCP) Execute(ctx context.Context, args []string) (exitCode int, stdout,
 		response.APIVipAddress, response.APIVipLease, apiErr = d.lease(ctx, nic, "api", request.APIVipMac, request.APIVipLease)
 	})
 	both.Go(func() {
-		response.IngressVipAddress, response.IngressVipLease, ingressErr = d.lease(ctx, nic, "ingress", request.IngressVipMac, request.IngressVipLease)
+		response.IngressVipAddress, response.IngressVipLease, ingressErr = d.lease(ctx, nic, "ingress", request.IngressVipMac,
+			request.IngressVipLease)
 	})
 	both.Wait()
 	for _, err := range []error{apiErr, ingressErr} {

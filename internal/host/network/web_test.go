@@ -75,8 +75,7 @@ func TestAPIVIP(t *testing.T) {
 }
 
 func TestAPIVIPFails(t *testing.T) {
-	var server *httptest.Server
-	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/absent":
 			w.WriteHeader(http.StatusNotFound)

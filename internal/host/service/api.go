@@ -44,7 +44,9 @@ func clusterPath(cluster strfmt.UUID) string {
 // The calls of the agent are sent again only a few times: the agent asks again by itself.
 
 // Register tells the service that this host is there. It may be called again for a host that the service knows.
-func (c *Client) Register(ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams) (*models.HostRegistrationResponse, error) {
+func (c *Client) Register(
+	ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams,
+) (*models.HostRegistrationResponse, error) {
 	return answer[*models.HostRegistrationResponse](ctx, c, call{
 		doing: "register this host", method: post, path: hostsPath(infraEnv), header: version(host.DiscoveryAgentVersion),
 		body: asJSON(host), brief: true,
@@ -67,11 +69,39 @@ func (c *Client) Reply(ctx context.Context, infraEnv, host strfmt.UUID, reply *m
 	})
 }
 
-// Host is what the service knows about a host.
-func (c *Client) Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error) {
-	return answer[*models.Host](ctx, c, call{
-		doing: "read this host", method: get, path: hostPath(infraEnv, host), brief: true,
+// Status is the status of a host, such as models.HostStatusKnown. A service with users gives it only to them: it answers 401
+// or 403 to a machine.
+func (c *Client) Status(ctx context.Context, infraEnv, host strfmt.UUID) (string, error) {
+	found, err := answer[*models.Host](ctx, c, call{
+		doing: "read the status of this host", method: get, path: hostPath(infraEnv, host), brief: true,
 	})
+	if err != nil || found == nil || found.Status == nil {
+		return "", err
+	}
+	return *found.Status, nil
+}
+
+// Host is what the service knows about a host. A service with users gives it to a machine only among all hosts of the
+// InfraEnv.
+func (c *Client) Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error) {
+	one := call{doing: "read this host", method: get, path: hostPath(infraEnv, host)}
+	found, err := answer[*models.Host](ctx, c, one)
+	if !HasStatus(err, http.StatusUnauthorized, http.StatusForbidden) {
+		return found, err
+	}
+	hosts, err := c.InfraEnvHosts(ctx, infraEnv)
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range hosts {
+		if found != nil && found.ID != nil && *found.ID == host {
+			return found, nil
+		}
+	}
+	return nil, &Error{
+		Doing: one.doing, Request: get + " " + redact.URL(c.url(one)), Status: http.StatusNotFound, Tries: 1,
+		Reason: "the InfraEnv has no such host",
+	}
 }
 
 // Progress reports the stage of a host's installation, with a text such as "42%".

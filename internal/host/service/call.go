@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -21,8 +22,9 @@ const (
 	largestAnswer = 64 << 20
 	// largestReason bounds what is read of an answer that refuses a request.
 	largestReason = 64 << 10
-	// attemptLimit is how long one attempt may take, and uploadLimit one that uploads logs.
+	// attemptLimit is how long one attempt may take, briefLimit one of the agent, and uploadLimit one that uploads logs.
 	attemptLimit = 5 * time.Minute
+	briefLimit   = time.Minute
 	uploadLimit  = time.Hour
 )
 
@@ -40,7 +42,7 @@ type call struct {
 	once bool
 	// brief is for the agent, which asks again by itself and says so.
 	brief bool
-	// limit is how long an attempt may take, in real time. Zero means attemptLimit.
+	// limit is how long an attempt may take, in real time. Zero means attemptLimit or briefLimit.
 	limit time.Duration
 }
 
@@ -75,9 +77,9 @@ func (c *Client) do(ctx context.Context, r call) ([]byte, error) {
 
 // attempt sends a request once. The duration is what the service asks to wait before the next attempt.
 func (c *Client) attempt(ctx context.Context, r call) ([]byte, time.Duration, *Error) {
-	limit := r.limit
-	if limit == 0 {
-		limit = attemptLimit
+	limit := cmp.Or(r.limit, attemptLimit)
+	if r.brief {
+		limit = cmp.Or(r.limit, briefLimit)
 	}
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -114,8 +116,8 @@ func (c *Client) attempt(ctx context.Context, r call) ([]byte, time.Duration, *E
 	return content, 0, nil
 }
 
-// errTooLong is the error of an answer that no assisted-service gives.
-var errTooLong = fmt.Errorf("its answer is longer than %d MiB", largestAnswer>>20)
+// errTooLong is the error of an answer that no assisted-service gives: it is longer than largestAnswer.
+var errTooLong = errors.New("its answer is longer than 64 MiB")
 
 func (c *Client) url(r call) *url.URL {
 	u := c.base.JoinPath(r.path)

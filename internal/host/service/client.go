@@ -130,6 +130,9 @@ func transport(c Config, roots *x509.CertPool) *http.Transport {
 		idle      = 90 * time.Second
 		// answer is how long the service may take once it has the whole request.
 		answer = 5 * time.Minute
+		// ping is when a silent connection of HTTP/2 is tried, and how long that may take: the address of a machine may
+		// change, and its old connections then lead nowhere.
+		ping = 15 * time.Second
 	)
 	return &http.Transport{
 		Proxy:                  c.Proxy,
@@ -140,6 +143,7 @@ func transport(c Config, roots *x509.CertPool) *http.Transport {
 		ResponseHeaderTimeout:  answer,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: ping, PingTimeout: ping},
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, RootCAs: roots, InsecureSkipVerify: c.Insecure,
 		},

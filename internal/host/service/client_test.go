@@ -154,6 +154,10 @@ func TestRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return check.Err(c.Host(ctx, infraEnv, host)) },
 			answer: `{"status":"known"}`, want: "GET /v2/infra-envs/{ie}/hosts/{host}",
 		},
+		"status": {
+			call:   func(ctx context.Context, c *Client) error { return check.Err(c.Status(ctx, infraEnv, host)) },
+			answer: `{"status":"known"}`, want: "GET /v2/infra-envs/{ie}/hosts/{host}",
+		},
 		"file": {
 			call: func(ctx context.Context, c *Client) error {
 				return check.Err(c.ClusterFile(ctx, cluster, "bootstrap.ign"))
@@ -640,5 +644,39 @@ func TestDownload(t *testing.T) {
 		if strings.Contains(err.Error(), "abc") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestHostOfAServiceWithUsers is found among all hosts of the InfraEnv.
+func TestHostOfAServiceWithUsers(t *testing.T) {
+	hosts := `[null,{},{"id":"` + string(cluster) + `"},{"id":"` + string(host) + `","status":"installing"}]`
+	status := http.StatusUnauthorized
+	r := newRig(t, func(w http.ResponseWriter, request *http.Request) {
+		if strings.HasSuffix(request.URL.Path, "/hosts") {
+			_, _ = io.WriteString(w, hosts)
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"status":"known"}`)
+	})
+	check.Equal(t, *must.Get(r.Host(t.Context(), infraEnv, host))(t).Status, "installing")
+	_, err := r.Status(t.Context(), infraEnv, host)
+	check.Equal(t, StatusOf(err), http.StatusUnauthorized)
+	hosts = "[]"
+	_, err = r.Host(t.Context(), infraEnv, host)
+	check.Says(t, err, "the InfraEnv has no such host")
+	check.Equal(t, StatusOf(err), http.StatusNotFound)
+	hosts = "{"
+	check.Says(t, check.Err(r.Host(t.Context(), infraEnv, host)), "JSON")
+	status = http.StatusOK
+	check.Equal(t, must.Get(r.Status(t.Context(), infraEnv, host))(t), "known")
+}
+
+// TestSilentConnection gives up a connection of HTTP/2 that leads nowhere any more, as after a change of address.
+func TestSilentConnection(t *testing.T) {
+	client := must.Get(New(Config{URL: "https://192.0.2.1", Log: slog.New(slog.DiscardHandler), Clock: &stillClock{}}))(t)
+	used := client.http.Transport.(*http.Transport)
+	if used.HTTP2.SendPingTimeout == 0 || used.HTTP2.PingTimeout == 0 {
+		t.Error("a silent connection is never tried")
 	}
 }

@@ -104,9 +104,17 @@ func (r refusal) Error() string {
 }
 
 var refusals = map[refusal]string{
-	1: "it failed", 2: "it does not allow this command here", 3: "it does not know this command", 4: "there is no such source", 6: "it is not enabled",
-	alreadyKnown: "the source is known already", 12: "it has too many sources", 17: "the family of the address is not supported",
-	18: "it speaks another version of the protocol", 19: "the length of the request is wrong", 21: "the name is not valid",
+	1:            "it failed",
+	2:            "it does not allow this command here",
+	3:            "it does not know this command",
+	4:            "there is no such source",
+	6:            "it is not enabled",
+	alreadyKnown: "the source is known already",
+	12:           "it has too many sources",
+	17:           "the family of the address is not supported",
+	18:           "it speaks another version of the protocol",
+	19:           "the length of the request is wrong",
+	21:           "the name is not valid",
 }
 
 func parseSource(data []byte) Source {

@@ -48,7 +48,8 @@ func (c Client) Lease(ctx context.Context, wanted netip.Addr) (Lease, error) {
 	start := c.Clock.Now()
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		ask := question{
-			kind: discover, id: id, mac: c.MAC, hostname: c.Hostname, wanted: wanted, seconds: uint16(min(c.Clock.Now().Sub(start), time.Hour) / time.Second),
+			kind: discover, id: id, mac: c.MAC, hostname: c.Hostname, wanted: wanted,
+			seconds: uint16(min(c.Clock.Now().Sub(start), time.Hour) / time.Second),
 		}
 		offered, err := c.exchange(ctx, ask, wait, offer)
 		if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -58,6 +58,14 @@ type answers struct {
 	found map[netip.Addr][]string
 }
 
+func newAnswers(targets []netip.Addr) *answers {
+	all := &answers{asked: map[netip.Addr]bool{}, found: map[netip.Addr][]string{}}
+	for _, ip := range targets {
+		all.asked[ip] = false
+	}
+	return all
+}
+
 // add notes who answered, if the address was asked for.
 func (a *answers) add(ip netip.Addr, mac string) {
 	a.mu.Lock()
@@ -89,10 +97,7 @@ func (p Prober) ask(ctx context.Context, nic NIC, by protocol, targets []netip.A
 		return nil, fmt.Errorf("open a socket for frames on %s: %w", nic.Name, err)
 	}
 	defer wire.Close()
-	all := &answers{asked: map[netip.Addr]bool{}, found: map[netip.Addr][]string{}}
-	for _, ip := range targets {
-		all.asked[ip] = false
-	}
+	all := newAnswers(targets)
 	receiving, stop := context.WithCancel(ctx)
 	var receiver sync.WaitGroup
 	receiver.Go(func() {

@@ -74,12 +74,11 @@ const (
 
 // Neighbours implements Asker.
 func (p Programs) Neighbours(ctx context.Context, nic NIC, targets []netip.Addr, s Scan) (map[netip.Addr][]string, error) {
-	all := &answers{asked: map[netip.Addr]bool{}, found: map[netip.Addr][]string{}}
+	all := newAnswers(targets)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	var rest []netip.Addr
 	for _, ip := range targets {
-		all.asked[ip] = false
 		if !s.All || ip.Is6() {
 			rest = append(rest, ip)
 			continue
