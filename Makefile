@@ -13,8 +13,13 @@ MANIFESTS ?= --layout apply --webhook-self-managed
 
 export CGO_ENABLED ?= 0
 
+# The images of the machine's side: `make image` builds those that are named.
+AGENT      ?=
+INSTALLER  ?=
+CONTROLLER ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help build test e2e race bench fuzz lint generate verify docs sim real record release-snapshot clean docker-build docker-push install uninstall deploy undeploy
+.PHONY: help build test e2e race bench fuzz lint generate verify docs sim real record release-snapshot clean docker-build docker-push image image-push install uninstall deploy undeploy
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +79,15 @@ docker-build: ## build the image IMG of the Cluster API providers
 
 docker-push: ## push the image IMG
 	$(CONTAINER) push $(IMG)
+
+image: ## build the images AGENT, INSTALLER and CONTROLLER of the machine's side (docs/host.md)
+	@test -n "$(AGENT)$(INSTALLER)$(CONTROLLER)" || { echo 'make image AGENT=NAME INSTALLER=NAME CONTROLLER=NAME: no image is named' >&2; exit 2; }
+	$(if $(AGENT),$(CONTAINER) build -f cmd/oaictl-host/agent.Containerfile -t $(AGENT) .)
+	$(if $(INSTALLER),$(CONTAINER) build -f cmd/oaictl-host/installer.Containerfile --build-arg CONTROLLER_IMAGE=$(CONTROLLER) -t $(INSTALLER) .)
+	$(if $(CONTROLLER),$(CONTAINER) build -f cmd/oaictl-host/controller.Containerfile -t $(CONTROLLER) .)
+
+image-push: ## push the images AGENT, INSTALLER and CONTROLLER
+	$(foreach name,$(AGENT) $(INSTALLER) $(CONTROLLER),$(CONTAINER) push $(name) &&) true
 
 install: ## install the kinds of the Cluster API providers into the cluster of the kubeconfig
 	go run ./cmd/oaictl controller manifests --layout kinds | $(KUBECTL) apply --server-side -f -

@@ -245,6 +245,7 @@ func walls() []wall {
 			imports: []string{"pkg/iso/..."},
 			onlyIn: []string{
 				"pkg/iso/...", "pkg/install/bmc/...", "pkg/install/boot/...", "pkg/capi/...", "internal/cli/...", "internal/simulator/live",
+				"internal/host/...",
 			},
 			breach: [2]string{"pkg/install", "pkg/iso"},
 		},

@@ -32,9 +32,18 @@ func TestRelease(t *testing.T) {
 	if dist == "" {
 		t.Skip("OAICTL_DIST names no folder with a release")
 	}
-	archives := match(t, dist, "*.tar.gz", "*.zip")
+	archives := match(t, dist, "oaictl_*.tar.gz", "*.zip")
 	if len(archives) != 6 {
 		t.Fatalf("there are %d archives, not 6: %v", len(archives), archives)
+	}
+	hosts := match(t, dist, "oaictl-host_*.tar.gz")
+	if len(hosts) != 2 {
+		t.Errorf("there are %d archives of the machine's side, not 2: %v", len(hosts), hosts)
+	}
+	for _, name := range hosts {
+		if content := contents(t, name); !slices.Contains(content, "oaictl-host") || !slices.Contains(content, "docs/host.md") {
+			t.Errorf("%s has %q", filepath.Base(name), content)
+		}
 	}
 	t.Run("archives", func(t *testing.T) {
 		for _, name := range archives {

@@ -7,7 +7,6 @@ package blockdevice
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -110,14 +109,37 @@ func (d Disks) unchanged(id Identity) error {
 		return &Refused{Path: id.Path, Reason: "it is another disk than the one that was inspected: " + difference(id, now)}
 	}
 	if id.File {
-		return nil
+		return d.notMedium(id, nil)
+	}
+	if err := d.writable(id); err != nil {
+		return err
 	}
 	users, err := d.Users(id)
 	if err != nil {
 		return fmt.Errorf("find out who uses the disk %q: %w", id.Path, err)
 	}
+	if err := d.notMedium(id, users); err != nil {
+		return err
+	}
 	if len(users) > 0 {
-		return &Refused{Path: id.Path, Reason: "it is in use: " + strings.Join(users, "; ")}
+		return &Refused{Path: id.Path, Reason: "it is in use: " + strings.Join(users, "; "), Next: "unmount it, or choose another disk"}
+	}
+	return nil
+}
+
+// writable returns an error if the kernel knows that the disk takes no data: it is read-only, or its drive is empty.
+func (d Disks) writable(id Identity) error {
+	tree, err := d.tree(id.Number)
+	if err != nil {
+		return fmt.Errorf("inspect the disk %q: %w", id.Path, err)
+	}
+	switch {
+	case id.Size == 0:
+		return &Refused{Path: id.Path, Reason: "its size is zero: the drive may have no medium", Next: "choose another disk"}
+	case tree.first("ro") == "1":
+		return &Refused{
+			Path: id.Path, Reason: "the kernel says that it is read-only", Next: "remove its write protection, or choose another disk",
+		}
 	}
 	return nil
 }
@@ -146,6 +168,10 @@ func allowed(id Identity, d Disks) error {
 	if err != nil {
 		return &Refused{Path: id.Path, Reason: err.Error()}
 	}
+	if id.File && !guard.Rack() {
+		// A path comes from outside: it could name any file of the live system.
+		return &Refused{Path: id.Path, Reason: "it is a file, not a disk", Next: "name a disk such as /dev/sda"}
+	}
 	return nil
 }
 
@@ -163,67 +189,6 @@ func allowedInTest(id Identity, d Disks) error {
 	}
 	if err := guard.TempFile(file); err != nil {
 		return &Refused{Path: id.Path, Reason: err.Error()}
-	}
-	return nil
-}
-
-// Device is a disk that is open for reading and writing. No other program can open it exclusively meanwhile.
-type Device struct {
-	*os.File
-	id Identity
-}
-
-// Open opens a disk after all checks. The kernel refuses if a mount, a swap area or a holder has the disk.
-func (d Disks) Open(id Identity) (*Device, error) {
-	if err := d.Check(id); err != nil {
-		return nil, err
-	}
-	flags := unix.O_RDWR | unix.O_CLOEXEC | unix.O_NOFOLLOW
-	if !id.File {
-		flags |= unix.O_EXCL
-	}
-	fd, err := unix.Open(id.Path, flags, 0)
-	if errors.Is(err, unix.EBUSY) {
-		return nil, &Refused{
-			Path: id.Path, Reason: "the kernel says that it is in use", Next: "look at `lsblk " + id.Path + "` and stop what uses it",
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the disk %q: %w", id.Path, err)
-	}
-	device := &Device{File: os.NewFile(uintptr(fd), id.Path), id: id}
-	if err := device.opened(d); err != nil {
-		return nil, errors.Join(err, device.Close())
-	}
-	return device, nil
-}
-
-// opened checks that the open file is the disk that was inspected: its name may have moved between the checks and Open.
-func (d *Device) opened(disks Disks) error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(d.Fd()), &stat); err != nil {
-		return fmt.Errorf("inspect the disk %q: %w", d.id.Path, err)
-	}
-	got := number(stat.Rdev)
-	if d.id.File {
-		got = number(stat.Dev) + ":" + fmt.Sprint(stat.Ino)
-	}
-	if got != d.id.Number || (stat.Mode&unix.S_IFMT == unix.S_IFREG) != d.id.File {
-		return &Refused{Path: d.id.Path, Reason: "its name meant another disk when it was opened"}
-	}
-	return disks.unchanged(d.id)
-}
-
-// Identity says which disk this is.
-func (d *Device) Identity() Identity { return d.id }
-
-// ReadPartitions makes the kernel read the partition table again. It does nothing for a file.
-func (d *Device) ReadPartitions() error {
-	if d.id.File {
-		return nil
-	}
-	if err := unix.IoctlSetInt(int(d.Fd()), unix.BLKRRPART, 0); err != nil {
-		return fmt.Errorf("read the partition table of %q again: %w", d.id.Path, err)
 	}
 	return nil
 }

@@ -51,6 +51,15 @@ func (t tree) size() (int64, error) {
 	return sectors * sectorSize, nil
 }
 
+// logicalSector is the size of a logical sector in bytes.
+func (t tree) logicalSector() (int64, error) {
+	size, err := strconv.ParseInt(t.first("queue/logical_block_size"), 10, 64)
+	if err != nil || size < sectorSize || size > alignment || size&(size-1) != 0 {
+		return 0, fmt.Errorf("its logical sectors have a size that oaictl-host does not know: %q", t.first("queue/logical_block_size"))
+	}
+	return size, nil
+}
+
 // number is the device number.
 func (t tree) number() (string, error) {
 	number := t.first("dev")
@@ -108,6 +117,10 @@ func (d Disks) family(number string) (map[string]tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	loops, err := d.loops()
+	if err != nil {
+		return nil, err
+	}
 	pending := append([]tree{start}, below...)
 	for len(pending) > 0 {
 		next := pending[0]
@@ -127,8 +140,60 @@ func (d Disks) family(number string) (map[string]tree, error) {
 			}
 			pending = append(pending, found...)
 		}
+		pending = append(pending, loops[number]...)
 	}
 	return known, nil
+}
+
+// loops has the loop devices on block devices, by the number of what they stand on. The kernel does not list them as holders.
+func (d Disks) loops() (map[string][]tree, error) {
+	entries, err := os.ReadDir(d.at("sys/block"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	loops := map[string][]tree{}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), "loop") {
+			continue
+		}
+		folder, err := filepath.EvalSymlinks(d.at("sys/block/" + entry.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		loop := tree{folder}
+		if number := d.fileNumber(loop.first("loop/backing_file")); number != "" {
+			loops[number] = append(loops[number], loop)
+		}
+	}
+	return loops, nil
+}
+
+// fileNumber is the number of the block device of a path in /dev, "" if it is none. Tests have no block devices: there a
+// name in /dev means the device of that name in sysfs.
+func (d Disks) fileNumber(path string) string {
+	if d.Root == "" {
+		return deviceNumber(path)
+	}
+	name, in := strings.CutPrefix(path, "/dev/")
+	if !in {
+		return ""
+	}
+	if link, err := filepath.EvalSymlinks(d.at(path)); err == nil {
+		name = filepath.Base(link)
+	}
+	for _, pattern := range []string{"sys/block/" + name, "sys/block/*/" + name} {
+		found, err := filepath.Glob(filepath.Join(d.at(pattern), "dev"))
+		if err == nil && len(found) == 1 {
+			return tree{filepath.Dir(found[0])}.first("dev")
+		}
+	}
+	return ""
 }
 
 // madeOf has the devices below a device, such as the paths of a multipath device.

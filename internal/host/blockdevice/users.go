@@ -58,12 +58,10 @@ func (d Disks) mounts() ([]use, error) {
 			continue // not a process
 		}
 		folder := d.at("proc/" + entry.Name())
-		namespace, err := os.Readlink(filepath.Join(folder, "ns/mnt"))
-		if ended(err) || namespaces[namespace] {
+		// The name of a namespace only saves reading its mounts again. A container may not read it of all processes.
+		namespace, nameless := os.Readlink(filepath.Join(folder, "ns/mnt"))
+		if nameless == nil && namespaces[namespace] {
 			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the mounts of process %s: %w", entry.Name(), err)
 		}
 		content, err := os.ReadFile(filepath.Join(folder, "mountinfo"))
 		if ended(err) || err == nil && len(content) == 0 {
@@ -72,7 +70,7 @@ func (d Disks) mounts() ([]use, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the mounts of process %s: %w", entry.Name(), err)
 		}
-		namespaces[namespace] = true
+		namespaces[namespace] = nameless == nil
 		for _, u := range d.mountinfo(content) {
 			found[u] = true
 		}
@@ -104,7 +102,7 @@ func (d Disks) mountinfo(content []byte) []use {
 			continue
 		}
 		// btrfs has a number that is not the device's.
-		if number := deviceNumber(unescape(fields[dash+2])); number != "" && number != fields[2] {
+		if number := d.fileNumber(unescape(fields[dash+2])); number != "" && number != fields[2] {
 			found = append(found, use{number, as})
 		}
 	}
@@ -136,7 +134,7 @@ func (d Disks) swaps() ([]use, error) {
 			continue
 		}
 		path := strings.TrimSuffix(unescape(fields[0]), " (deleted)")
-		if number := deviceNumber(path); number != "" {
+		if number := d.fileNumber(path); number != "" {
 			found = append(found, use{number, "swap"})
 		}
 	}

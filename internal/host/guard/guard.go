@@ -47,6 +47,15 @@ func LiveCommandLine(line string) error {
 		livePrefix, RackMarker)
 }
 
+// Rack reports whether this is a machine that exists only for trials. Its disks may be files.
+func Rack() bool {
+	content, err := os.ReadFile(commandLine)
+	return err == nil && !Testing() && slices.ContainsFunc(strings.Fields(string(content)), func(argument string) bool {
+		name, _, _ := strings.Cut(argument, "=")
+		return name == RackMarker
+	})
+}
+
 // Testing reports whether this process is a test program of go test.
 func Testing() bool { return testing.Testing() }
 

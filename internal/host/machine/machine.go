@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +40,8 @@ type Command struct {
 	Stdin io.Reader
 	// Output gets standard output while the program runs, if it is not nil. Result.Stdout is empty then.
 	Output io.Writer
+	// Errors gets standard error while the program runs, if it is not nil. Result.Stderr has it, too.
+	Errors io.Writer
 	// Timeout ends the program. Zero means no limit except the context's.
 	Timeout time.Duration
 	// Limit is how many bytes of each output are kept. Zero means DefaultLimit.
@@ -132,6 +136,10 @@ func (h Host) Run(ctx context.Context, c Command) (Result, error) {
 	if err := allowed(c); err != nil {
 		return Result{}, err
 	}
+	return h.run(ctx, c)
+}
+
+func (h Host) run(ctx context.Context, c Command) (Result, error) {
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
@@ -149,6 +157,9 @@ func (h Host) Run(ctx context.Context, c Command) (Result, error) {
 	if c.Output != nil {
 		command.Stdout = c.Output
 	}
+	if c.Errors != nil {
+		command.Stderr = io.MultiWriter(stderr, c.Errors)
+	}
 	command.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGTERM) }
 	command.WaitDelay = grace
@@ -156,11 +167,11 @@ func (h Host) Run(ctx context.Context, c Command) (Result, error) {
 	if command.Process != nil && ctx.Err() != nil {
 		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL) // children that ignore SIGTERM
 	}
-	result := Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Cut: stdout.cut || stderr.cut}
+	result := Result{Stdout: stdout.first.Bytes(), Stderr: stderr.first.Bytes(), Cut: stdout.cut || stderr.cut}
 	if command.ProcessState != nil {
-		result.Code = exitCode(command.ProcessState.Sys())
+		result.Code = exitCode(command.ProcessState)
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // a child that lives on has the output open
 		return result, nil
 	}
 	var exit *exec.ExitError
@@ -170,16 +181,12 @@ func (h Host) Run(ctx context.Context, c Command) (Result, error) {
 	return result, fmt.Errorf("run %s: %w", c.Name, err)
 }
 
-func exitCode(sys any) int {
+func exitCode(state *os.ProcessState) int {
 	const signalled = 128
-	status, is := sys.(unix.WaitStatus)
-	switch {
-	case !is:
-		return 0
-	case status.Signaled():
+	if status, is := state.Sys().(syscall.WaitStatus); is && status.Signaled() {
 		return signalled + int(status.Signal())
 	}
-	return status.ExitStatus()
+	return state.ExitCode()
 }
 
 // Reboot implements Runner.
@@ -194,19 +201,20 @@ func (h Host) Reboot(context.Context) error {
 	return nil
 }
 
-// kept keeps the first bytes of an output, and drops the rest without an error, so that the program goes on.
+// kept keeps the first bytes of an output, and drops the rest without an error, so that the program goes on. It has no
+// methods of bytes.Buffer: io.Copy would write past the limit by them.
 type kept struct {
-	bytes.Buffer
+	first bytes.Buffer
 	limit int
 	cut   bool
 }
 
 func (k *kept) Write(p []byte) (int, error) {
-	free := k.limit - k.Len()
+	free := k.limit - k.first.Len()
 	if len(p) > free {
 		k.cut = true
-		k.Buffer.Write(p[:max(free, 0)])
+		k.first.Write(p[:free])
 		return len(p), nil
 	}
-	return k.Buffer.Write(p)
+	return k.first.Write(p)
 }

@@ -42,6 +42,11 @@ func (r *Recorder) Run(ctx context.Context, c Command) (Result, error) {
 		}
 		result.Stdout = nil
 	}
+	if c.Errors != nil {
+		if _, err := c.Errors.Write(result.Stderr); err != nil {
+			return Result{}, err
+		}
+	}
 	if err == nil && result.Code != 0 {
 		err = &Failed{Command: c, Result: result}
 	}

@@ -38,7 +38,6 @@ const (
 type client struct {
 	clock    clock.Clock
 	logins   logins
-	layers   bool // are read, too
 	verified *http.Transport
 	careless *http.Transport // for places that registries.conf calls insecure
 }
@@ -55,7 +54,7 @@ func newClient(o Options) (*client, error) {
 	if len(o.CA) > 0 && !pool.AppendCertsFromPEM(o.CA) {
 		return nil, errors.New("the certificates to trust hold no PEM certificate")
 	}
-	c := &client{clock: o.Clock, logins: all, layers: o.Kubernetes}
+	c := &client{clock: o.Clock, logins: all}
 	c.verified = o.transport(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool})
 	// Only for what registries.conf marks as insecure.
 	c.careless = o.transport(&tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true})
@@ -81,28 +80,37 @@ func (o *Options) transport(trust *tls.Config) *http.Transport {
 	return t
 }
 
-func (c *client) read(ctx context.Context, at source) (Info, error) {
+func (c *client) close() {
+	c.verified.CloseIdleConnections()
+	c.careless.CloseIdleConnections()
+}
+
+// reader reads something of an image from a repository that has it.
+type reader[V any] func(ctx context.Context, from *repository, identifier string) (V, error)
+
+// again reads until it succeeds, or fails for a reason that does not pass.
+func again[V any](ctx context.Context, c *client, at source, read reader[V]) (V, error) {
 	backoff := firstBackoff
 	for number := 1; ; number++ {
-		info, err := c.once(ctx, at)
+		found, err := once(ctx, c, at, read)
 		if err == nil || number >= attempts || !passing(err) {
-			return info, err
+			return found, err
 		}
 		if err := c.clock.Sleep(ctx, backoff); err != nil {
-			return Info{}, err
+			return found, err
 		}
 		backoff *= 2
 	}
 }
 
-func (c *client) once(ctx context.Context, at source) (Info, error) {
+func once[V any](ctx context.Context, c *client, at source, read reader[V]) (found V, err error) {
 	ctx, cancel := context.WithTimeout(ctx, max(c.clock.Wall(answerTime), leastAnswerTime))
 	defer cancel()
 	from, err := c.open(ctx, at)
 	if err != nil {
-		return Info{}, err
+		return found, err
 	}
-	return from.describe(ctx, at.ref.Identifier(), c.layers)
+	return read(ctx, from, at.ref.Identifier())
 }
 
 func passing(err error) bool {

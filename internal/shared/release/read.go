@@ -86,36 +86,19 @@ type Options struct {
 // reference, pull secret or certificate, CodeAuth for refused credentials, CodeNotFound
 // where no registry has the image. They name what was tried, and hold no secret.
 func Read(ctx context.Context, ref string, o Options) (Info, error) {
-	image, err := parse(ref)
+	s, err := newSearch(ref, o)
 	if err != nil {
 		return Info{}, refused(ref, err)
 	}
-	places, err := sourcesOf(image, o)
-	if err != nil {
-		return Info{}, refused(ref, err)
-	}
-	client, err := newClient(o)
-	if err != nil {
-		return Info{}, refused(ref, err)
-	}
-	defer client.verified.CloseIdleConnections()
-	defer client.careless.CloseIdleConnections()
-	var failures []error
-	for _, at := range places {
-		info, err := client.read(ctx, at)
-		if err == nil {
-			return info, nil
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			return Info{}, cause
-		}
-		if o.Quiet {
-			err = quiet(err)
-		}
-		failures = append(failures, fmt.Errorf("%s: %w", at.image, err))
+	defer s.client.close()
+	info, failures, err := first(ctx, s, func(ctx context.Context, from *repository, identifier string) (Info, error) {
+		return from.describe(ctx, identifier, o.Kubernetes)
+	})
+	if failures == nil {
+		return info, err
 	}
 	if o.OC != "" {
-		info, err := askOC(ctx, o, places)
+		info, err := askOC(ctx, o, s.places)
 		if err == nil {
 			return info, nil
 		}
@@ -125,6 +108,49 @@ func Read(ctx context.Context, ref string, o Options) (Info, error) {
 		failures = append(failures, fmt.Errorf("oc: %w", err))
 	}
 	return Info{}, unreadable(ref, failures)
+}
+
+// search is where an image is looked for.
+type search struct {
+	client *client
+	places []source
+	quiet  bool
+}
+
+func newSearch(ref string, o Options) (*search, error) {
+	image, err := parse(ref)
+	if err != nil {
+		return nil, err
+	}
+	places, err := sourcesOf(image, o)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	return &search{client, places, o.Quiet}, nil
+}
+
+// first is what the first place gives that has the image. failures say why each place gave nothing; they are nil if one
+// did, or if ctx ended.
+func first[V any](ctx context.Context, s *search, read reader[V]) (found V, failures []error, err error) {
+	failures = []error{}
+	for _, at := range s.places {
+		found, err = again(ctx, s.client, at, read)
+		if err == nil {
+			return found, nil, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return found, nil, cause
+		}
+		if s.quiet {
+			err = quiet(err)
+		}
+		failures = append(failures, fmt.Errorf("%s: %w", at.image, err))
+	}
+	return found, failures, nil
 }
 
 // parse refuses a reference without a registry: the default one has no OpenShift.

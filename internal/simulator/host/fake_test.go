@@ -49,10 +49,12 @@ type fakeService struct {
 }
 
 type fakeHost struct {
-	id, role, status     string
-	stage                models.HostStage
-	bootstrap            bool
-	stages               []models.HostStage // as reported, once each
+	id, role, status string
+	stage            models.HostStage
+	bootstrap        bool
+	stages           []models.HostStage // as reported, once each
+	// told are its reports without percentages, and its downloads, in order.
+	told                 []string
 	percents             int
 	replies              map[models.StepType][]models.StepReply
 	registrations, polls int
@@ -155,7 +157,15 @@ func (f *fakeService) route(w http.ResponseWriter, r *http.Request, call string,
 			h.logs += strings.Count(string(body), `name="upfile"`)
 		}
 		w.WriteHeader(204)
-	case "GET infra-env/IE/hosts/H/downloads/ignition", "GET clusters/C/downloads/files", "GET clusters/C/downloads/credentials":
+	case "GET infra-env/IE/hosts/H/downloads/ignition":
+		h.told = append(h.told, "GET ignition")
+		answerJSON(w, 200, map[string]any{})
+	case "GET clusters/C/downloads/files":
+		for _, h := range f.hosts {
+			if h.bootstrap {
+				h.told = append(h.told, "GET "+r.URL.Query().Get("file_name"))
+			}
+		}
 		answerJSON(w, 200, map[string]any{})
 	case "PUT clusters/C/progress":
 		var p models.ClusterFinalizingProgress
@@ -358,6 +368,8 @@ func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) 
 	h.status = "installing-in-progress"
 	if p.CurrentStage == models.HostStageWritingImageToDisk && p.ProgressInfo != "" {
 		h.percents++
+	} else {
+		h.told = append(h.told, strings.TrimSpace(string(p.CurrentStage)+" "+p.ProgressInfo))
 	}
 	if h.stage != p.CurrentStage {
 		h.stages = append(h.stages, p.CurrentStage)

@@ -104,6 +104,34 @@ func TestCompactClusterInstalls(t *testing.T) {
 	}
 }
 
+// TestReportsLikeTheInstaller compares the reports of a bootstrap host, of a master and of a single node with those of the
+// real installer 880389d4.
+func TestReportsLikeTheInstaller(t *testing.T) {
+	for nodes, hosts := range map[int][][]string{
+		3: {
+			{
+				"Starting installation bootstrap", "GET bootstrap.ign", "Installing master", "GET ignition", "Writing image to disk",
+				"Waiting for control plane Waiting for bootstrap node preparation",
+				"Waiting for control plane Waiting for masters to join bootstrap control plane",
+				"Waiting for bootkube", "Waiting for bootkube waiting for ETCD bootstrap to be complete",
+				"Waiting for controller waiting for controller pod ready event", "Rebooting", "Configuring", "Joined", "Done",
+			},
+			{"Starting installation master", "Installing master", "GET ignition", "Writing image to disk", "Rebooting", "Configuring", "Joined", "Done"},
+		},
+		1: {{
+			"Starting installation bootstrap", "Installing bootstrap", "GET bootstrap.ign", "Waiting for bootkube", "Writing image to disk",
+			"Rebooting", "Joined", "Done",
+		}},
+	} {
+		out := play(t, newFake(t, nodes, nodes), machines(t, nodes), "", 5*time.Hour)
+		for i, want := range hosts {
+			if diff := cmp.Diff(want, out.fake.hosts[out.fake.order[i]].told); diff != "" {
+				t.Errorf("host %d of %d (-want +got):\n%s", i, nodes, diff)
+			}
+		}
+	}
+}
+
 func TestWorkersInstallAfterTheControlPlane(t *testing.T) {
 	fake := newFake(t, 3, 5)
 	fake.operators["lvm"] = ""

@@ -79,27 +79,27 @@ func (l *machineRun) proceed(inst *installation) func(context.Context) {
 
 func (l *machineRun) plan(inst *installation) []op {
 	role := inst.args.Role
-	begin := []op{
-		l.stageOp(inst, models.HostStageStartingInstallation, role, l.jitter.of(startingTime)),
-		l.stageOp(inst, models.HostStageInstalling, role, l.jitter.of(preparingDisk)),
-	}
+	start := l.stageOp(inst, models.HostStageStartingInstallation, role, l.jitter.of(startingTime))
+	installing := func(as string) op { return l.stageOp(inst, models.HostStageInstalling, as, l.jitter.of(preparingDisk)) }
 	write := append(l.writeImage(inst), l.pause(l.jitter.of(bootloader)))
 	finish := []op{l.sendLogs(inst), l.rebootOp(inst)}
 	var middle []op
 	switch {
 	case inst.args.singleNode():
-		middle = append(l.fetchBootstrap(inst), l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeInPlace)))
+		middle = append(middle, installing(role), l.fetchBootstrap(inst))
+		middle = append(middle, l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeInPlace)))
 		middle = append(middle, write...)
 	case role == "bootstrap":
-		middle = append(l.fetchBootstrap(inst), l.fetchIgnition(inst))
+		// Its disk is a master's. It fetches what makes it the bootstrap before.
+		middle = append(middle, l.fetchBootstrap(inst), installing("master"), l.fetchIgnition(inst))
 		middle = append(append(middle, write...), l.bootstrapTail(inst)...)
 	case role == "worker":
-		middle = append([]op{l.fetchIgnition(inst)}, write...)
+		middle = append([]op{installing(role), l.fetchIgnition(inst)}, write...)
 		middle = append(middle, l.waitForControlPlane(inst))
 	default:
-		middle = append([]op{l.fetchIgnition(inst)}, write...)
+		middle = append([]op{installing(role), l.fetchIgnition(inst)}, write...)
 	}
-	return append(append(begin, middle...), finish...)
+	return append(append([]op{start}, middle...), finish...)
 }
 
 func (l *machineRun) pause(d time.Duration) op {
@@ -207,12 +207,9 @@ func (l *machineRun) fetchIgnition(inst *installation) op {
 	return l.fetch(inst, "/v2/infra-env/"+inst.args.InfraEnvID+"/hosts/"+inst.args.HostID+"/downloads/ignition")
 }
 
-func (l *machineRun) fetchBootstrap(inst *installation) []op {
-	downloads := clusterPath(inst.args.ClusterID) + "/downloads/"
-	return []op{
-		l.fetch(inst, downloads+"files?file_name=bootstrap.ign"),
-		l.fetch(inst, downloads+"credentials?file_name=kubeconfig-noingress"),
-	}
+// fetchBootstrap gets the Ignition of the bootstrap, which has its kubeconfig, too.
+func (l *machineRun) fetchBootstrap(inst *installation) op {
+	return l.fetch(inst, clusterPath(inst.args.ClusterID)+"/downloads/files?file_name=bootstrap.ign")
 }
 
 // waitForControlPlane holds a worker until two control plane nodes are done, but for one added on day 2.
@@ -306,10 +303,11 @@ func (l *machineRun) bootDisk(ctx context.Context) {
 // bootstrapTail hosts the first control plane, after the bootstrap's own disk, until others carry it.
 func (l *machineRun) bootstrapTail(inst *installation) []op {
 	return []op{
-		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for bootstrap to prepare", l.jitter.of(bootstrapPreparing)),
-		l.stageOp(inst, models.HostStageWaitingForControlPlane, "waiting for masters to join bootstrap control plane", 0),
+		l.stageOp(inst, models.HostStageWaitingForControlPlane, "Waiting for bootstrap node preparation", l.jitter.of(bootstrapPreparing)),
+		l.stageOp(inst, models.HostStageWaitingForControlPlane, "Waiting for masters to join bootstrap control plane", 0),
 		l.waitForMasters(inst),
 		l.stageOp(inst, models.HostStageWaitingForBootkube, "", l.jitter.of(bootkubeTime)),
+		l.stageOp(inst, models.HostStageWaitingForBootkube, "waiting for ETCD bootstrap to be complete", 0),
 		l.stageOp(inst, models.HostStageWaitingForController, "waiting for controller pod ready event", l.jitter.of(controllerTime)),
 		func(ctx context.Context) (time.Duration, bool) {
 			l.fleet.startController(ctx, inst.args)

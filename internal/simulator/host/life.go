@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -272,7 +273,7 @@ func (l *machineRun) poll(ctx context.Context) {
 		}
 		return
 	}
-	var todo models.Steps
+	var todo steps
 	err := l.agentAPI().get(ctx, l.instructionsPath(true), &todo)
 	if status(err) == http.StatusNotFound {
 		l.freeze(err)
@@ -294,11 +295,18 @@ func (l *machineRun) poll(ctx context.Context) {
 		l.schedule(agentRestartTime, l.register)
 		return
 	}
-	next := time.Duration(todo.NextInstructionSeconds) * time.Second
+	next := time.Duration(cmp.Or(todo.SimulatedSeconds, todo.NextInstructionSeconds)) * time.Second
 	if next <= 0 {
 		next = retryTime
 	}
 	l.schedule(next, l.poll)
+}
+
+// steps is the service's answer to a poll. A simulated service with a fast clock adds the pause on that clock, which is also
+// the clock of the host.
+type steps struct {
+	models.Steps
+	SimulatedSeconds int64 `json:"simulated_next_instruction_seconds"`
 }
 
 // powerOff is the machine going dark, and coming back when the trouble ends: from its disk if written.

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -42,5 +43,22 @@ func TestClockOfAnInventoryTellsNothing(t *testing.T) {
 	b.pass(time.Minute)
 	if got := outcomes(t, m.get())["time-synced-between-host-and-service"]; got[0] != model.Passed {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestPollsInRealTime: a fast service gives real agents a pause in real time, in which they live. Simulated hosts live by
+// its clock.
+func TestPollsInRealTime(t *testing.T) {
+	for _, tc := range []struct {
+		speed           time.Duration
+		real, simulated int
+	}{{1, 60, 0}, {10, 6, 60}, {60, 1, 60}, {240, 1, 60}} {
+		b := compact(t, 1)
+		b.clock.speed = tc.speed
+		text := b.must("GET", b.machines[0].path()+"/instructions", nil).text
+		var got instructions
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.NextSeconds != tc.real || got.SimulatedSeconds != tc.simulated {
+			t.Errorf("at speed %d: %s", tc.speed, text)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -368,8 +369,23 @@ func measureTotal(c *model.Cluster) {
 
 type instructions struct {
 	Instructions []models.Step `json:"instructions"`
-	NextSeconds  int           `json:"next_instruction_seconds"`
-	PostAction   string        `json:"post_step_action"`
+	// NextSeconds is in real time, since real agents have no other.
+	NextSeconds int    `json:"next_instruction_seconds"`
+	PostAction  string `json:"post_step_action"`
+	// SimulatedSeconds is the same on the clock of the service, for simulated hosts, if that clock is faster.
+	SimulatedSeconds int `json:"simulated_next_instruction_seconds,omitempty"`
+}
+
+// paced converts the pause before the next poll to real time, in which a real agent lives. A second is the shortest.
+func (a *agentAPI) paced(answer instructions) instructions {
+	pause := time.Duration(answer.NextSeconds) * time.Second
+	real := a.source.clock.Wall(pause)
+	if real == pause {
+		return answer
+	}
+	answer.SimulatedSeconds = answer.NextSeconds
+	answer.NextSeconds = int(max(real, time.Second) / time.Second)
+	return answer
 }
 
 // nextSteps answers an agent's poll, which is also its heartbeat.
@@ -393,7 +409,7 @@ func (a *agentAPI) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		)
 		step := a.steps.Step(steps.StepUpgrade, model.InString(map[string]string{"agent_image": versions.AgentImage}))
 		answer.Instructions = []models.Step{step}
-		return wire.OK(answer)
+		return wire.OK(a.paced(answer))
 	}
 	switch h.State {
 	case model.HostBinding, model.HostUnbinding, model.HostUnbindingPending:
@@ -402,5 +418,5 @@ func (a *agentAPI) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 		answer.NextSeconds = 120
 	}
 	answer.Instructions = a.steps.For(h)
-	return wire.OK(answer)
+	return wire.OK(a.paced(answer))
 }

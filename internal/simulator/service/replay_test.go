@@ -24,11 +24,14 @@ import (
 )
 
 // handClock is a clock that stands still until it is moved.
-type handClock struct{ at time.Time }
+type handClock struct {
+	at    time.Time
+	speed time.Duration // 0 for the machine's own
+}
 
 func (c *handClock) Now() time.Time                             { return c.at }
 func (c *handClock) Sleep(context.Context, time.Duration) error { return nil }
-func (c *handClock) Wall(d time.Duration) time.Duration         { return d }
+func (c *handClock) Wall(d time.Duration) time.Duration         { return d / max(c.speed, 1) }
 
 // The shares, in percent, of statuses and values that a recording has to reach: as
 // a whole if it holds the agents' side, else in the exchanges that need no host.

@@ -1,0 +1,204 @@
+//go:build linux
+
+package machine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oaictl/oaictl/internal/host/guard"
+	"github.com/oaictl/oaictl/internal/shared/must"
+)
+
+// TestChanges shows that a test cannot run what changes the machine.
+func TestChanges(t *testing.T) {
+	host := Host{}
+	for name, p := range programs {
+		if p.looks {
+			continue
+		}
+		for _, args := range [][]string{nil, {"--help"}, {"-x", "show"}, {"/dev/none"}} {
+			if _, err := host.Run(t.Context(), Command{Name: name, Args: args}); !errors.Is(err, guard.ErrTest) {
+				t.Errorf("%s %q: got %v", name, args, err)
+			}
+		}
+	}
+	if err := host.Reboot(t.Context()); !errors.Is(err, guard.ErrTest) {
+		t.Errorf("Reboot: got %v", err)
+	}
+}
+
+func TestEffect(t *testing.T) {
+	for line, want := range map[string]struct {
+		effect Effect
+		known  bool
+	}{
+		"lscpu -J":                      {Looks, true},
+		"podman ps --format x":          {Looks, true},
+		"podman run image ps":           {Changes, true},
+		"podman --remote ps":            {Changes, true},
+		"systemctl show -P x":           {Looks, true},
+		"systemctl reboot show":         {Changes, true},
+		"systemctl":                     {Changes, true},
+		"chronyc -n sources":            {Looks, true},
+		"chronyc add server x iburst":   {Changes, true},
+		"ipmitool lan print 1":          {Looks, true},
+		"ipmitool lan set 1 access off": {Changes, true},
+		"mdadm --stop --detail":         {Changes, true},
+		"sh -c reboot":                  {Changes, false},
+		"bash":                          {Changes, false},
+		"/tmp/lscpu":                    {Changes, false},
+		"./lscpu":                       {Changes, false},
+		"efibootmgr -B":                 {Changes, false},
+		"dd if=/dev/zero of=/dev/sda":   {Changes, false},
+	} {
+		words := strings.Fields(line)
+		effect, known := effectOf(Command{Name: words[0], Args: words[1:]})
+		if effect != want.effect || known != want.known {
+			t.Errorf("%s: got %v, known %t", line, effect, known)
+		}
+	}
+}
+
+// shell lets a test run a shell, which is none of the programs.
+func shell(ctx context.Context, c Command, script string) (Result, error) {
+	c.Name, c.Args = "sh", []string{"-c", script}
+	return Host{Environ: []string{"PATH=/usr/bin:/bin"}}.run(ctx, c)
+}
+
+func TestRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		script string
+		limit  int
+		want   Result
+		fails  string
+	}{
+		"output":               {"echo out; echo err >&2", 0, Result{Stdout: []byte("out\n"), Stderr: []byte("err\n")}, ""},
+		"an exit code":         {"echo why >&2; exit 7", 0, Result{Stderr: []byte("why\n"), Code: 7}, "ended with exit code 7: why"},
+		"a signal":             {"kill -9 $$", 0, Result{Code: 137}, "exit code 137"},
+		"more than the limit":  {"printf 0123456789", 4, Result{Stdout: []byte("0123"), Cut: true}, ""},
+		"as much as the limit": {"printf 0123", 4, Result{Stdout: []byte("0123")}, ""},
+		"a hundred megabytes":  {"head -c 100000000 /dev/zero", 10, Result{Stdout: make([]byte, 10), Cut: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := shell(t.Context(), Command{Limit: test.limit}, test.script)
+			if string(got.Stdout) != string(test.want.Stdout) || string(got.Stderr) != string(test.want.Stderr) ||
+				got.Code != test.want.Code || got.Cut != test.want.Cut {
+				t.Errorf("got %.100q, %.100q, code %d, cut %t", got.Stdout, got.Stderr, got.Code, got.Cut)
+			}
+			if (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+				t.Errorf("got the error %v", err)
+			}
+			if failed, is := errors.AsType[*Failed](err); err != nil && (!is || failed.Result.Code != test.want.Code) {
+				t.Errorf("the error is %T", err)
+			}
+		})
+	}
+}
+
+// TestRunEnds ends a program that ignores SIGTERM, with its child.
+func TestRunEnds(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "mark")
+	began := time.Now()
+	_, err := shell(t.Context(), Command{Timeout: 200 * time.Millisecond}, "trap '' TERM; (sleep 30; touch "+mark+") & echo started; wait")
+	failed, is := errors.AsType[*Failed](err)
+	if !is || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "did not end") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if is && string(failed.Result.Stdout) != "started\n" {
+		t.Errorf("it printed %q", failed.Result.Stdout)
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	if _, err := (Host{}).Run(t.Context(), Command{Name: "sh"}); err == nil || !strings.Contains(err.Error(), "does not know") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := (Host{}).Run(t.Context(), Command{Name: "lscpu"}); !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if (Host{}).Has("lscpu") {
+		t.Error("an empty PATH has a program")
+	}
+}
+
+// TestSecrets shows that an error does not print the environment.
+func TestSecrets(t *testing.T) {
+	_, err := shell(t.Context(), Command{Env: []string{"TOKEN=secret"}}, `[ "$TOKEN" = secret ]; exit 3`)
+	if err == nil || strings.Contains(err.Error(), "TOKEN=secret") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	r := &Recorder{Absent: []string{"nmap"}, Reply: func(c Command) (Result, error) {
+		if c.Name == "dhclient" {
+			return Result{Code: 2, Stderr: []byte("no lease")}, nil
+		}
+		return Result{Stdout: []byte("out")}, nil
+	}}
+	var out strings.Builder
+	if got, err := r.Run(t.Context(), Command{Name: "podman", Args: []string{"run"}, Output: &out}); err != nil || got.Stdout != nil || out.String() != "out" {
+		t.Errorf("got %+v, %v, %q", got, err, out.String())
+	}
+	if _, err := r.Run(t.Context(), Command{Name: "dhclient"}); err == nil || !strings.Contains(err.Error(), "no lease") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := r.Run(t.Context(), Command{Name: "nmap"}); !errors.Is(err, exec.ErrNotFound) || r.Has("nmap") || !r.Has("ping") {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, r.Reboot(t.Context()))
+	if got := r.Commands(); !slices.Equal(got, []string{"podman run", "dhclient", "nmap"}) || r.Reboots() != 1 {
+		t.Errorf("recorded %q", got)
+	}
+}
+
+func TestEFI(t *testing.T) {
+	e := EFI{Folder: t.TempDir()}
+	if _, err := e.Read("BootOrder"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	must.Do(t, e.Write("BootOrder", []byte{1, 0}))
+	must.Do(t, e.Write("Boot0001", []byte("long entry")))
+	must.Do(t, e.Write("BootOrder", []byte{2, 0}))
+	if got := must.Get(e.Read("BootOrder"))(t); string(got) != "\x02\x00" {
+		t.Errorf("got %q", got)
+	}
+	names := must.Get(e.List())(t)
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"Boot0001", "BootOrder"}) {
+		t.Errorf("got %q", names)
+	}
+	must.Do(t, e.Delete("Boot0001"))
+	must.Do(t, e.Delete("Boot0001"))
+	if names := must.Get(e.List())(t); !slices.Equal(names, []string{"BootOrder"}) {
+		t.Errorf("got %q", names)
+	}
+	for _, err := range []error{
+		EFI{Folder: EFIFolder}.Write("BootOrder", nil), EFI{Folder: EFIFolder}.Delete("BootOrder"),
+	} {
+		if !errors.Is(err, guard.ErrTest) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := (EFI{Folder: filepath.Join(t.TempDir(), "none")}).List(); !errors.Is(err, ErrNoEFI) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEnter(t *testing.T) {
+	if err := Enter("/bin/true", []string{"true"}, nil); !errors.Is(err, guard.ErrTest) {
+		t.Errorf("got %v", err)
+	}
+}
