@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -235,17 +234,3 @@ func TestPeriodicLogs(t *testing.T) {
 		check.Equal(t, len(w.service.archives), 4)
 	})
 }
-
-func TestHasStatus(t *testing.T) {
-	check.Equal(t, hasStatus(errors.Join(errors.New("a"), answered(404)), 404), true)
-	check.Equal(t, hasStatus(answered(500), 404), false)
-	check.Equal(t, hasStatus(coded(404), 404), true)
-	check.Equal(t, hasStatus(errors.New("404"), 404), false)
-	check.Equal(t, hasStatus(nil, 404), false)
-}
-
-// coded is an error as go-openapi makes them.
-type coded int
-
-func (c coded) Error() string          { return "coded" }
-func (c coded) IsCode(status int) bool { return int(c) == status }

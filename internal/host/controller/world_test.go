@@ -29,6 +29,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/service"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -41,14 +42,13 @@ const (
 	adminConfig  = "the kubeconfig of the administrator: secret-admin-key"
 )
 
-// answered is an error with the status of an answer.
-type answered int
+// answered is the error of a call that the service answered with a status.
+func answered(status int) error {
+	return fmt.Errorf("as a test wants: %w", &service.Error{Doing: "ask", Status: status, Reason: "as a test wants"})
+}
 
-func (a answered) Error() string   { return fmt.Sprintf("the service answered %d", int(a)) }
-func (a answered) StatusCode() int { return int(a) }
-
-// service is an assisted-service in memory.
-type service struct {
+// fakeService is an assisted-service in memory.
+type fakeService struct {
 	mu        sync.Mutex
 	cluster   models.Cluster
 	operators models.MonitoredOperatorsList
@@ -62,7 +62,7 @@ type service struct {
 
 func ptr[T any](v T) *T { return &v }
 
-func (s *service) called(ctx context.Context, format string, args ...any) error {
+func (s *fakeService) called(ctx context.Context, format string, args ...any) error {
 	call := fmt.Sprintf(format, args...)
 	if s.trouble != nil {
 		if err := s.trouble(ctx, call); err != nil {
@@ -78,25 +78,25 @@ func (s *service) called(ctx context.Context, format string, args ...any) error 
 	return nil
 }
 
-func (s *service) done() []string {
+func (s *fakeService) done() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-func (s *service) status() string {
+func (s *fakeService) status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.cluster.Status
 }
 
-func (s *service) setStatus(status string) {
+func (s *fakeService) setStatus(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cluster.Status = &status
 }
 
-func (s *service) host(name string) *models.Host {
+func (s *fakeService) host(name string) *models.Host {
 	for _, h := range s.cluster.Hosts {
 		if h.RequestedHostname == name {
 			return h
@@ -105,13 +105,13 @@ func (s *service) host(name string) *models.Host {
 	return nil
 }
 
-func (s *service) setStage(name string, stage models.HostStage) {
+func (s *fakeService) setStage(name string, stage models.HostStage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.host(name).Progress = &models.HostProgressInfo{CurrentStage: stage}
 }
 
-func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
+func (s *fakeService) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
 	if s.trouble != nil {
 		if err := s.trouble(ctx, "Cluster"); err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*
 	return &out, nil
 }
 
-func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
+func (s *fakeService) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
 	s.mu.Lock()
 	var h *models.Host
 	for _, one := range s.cluster.Hosts {
@@ -160,11 +160,11 @@ func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stag
 	return nil
 }
 
-func (s *service) TriggerEvent(ctx context.Context, event *models.Event) error {
+func (s *fakeService) TriggerEvent(ctx context.Context, event *models.Event) error {
 	return s.called(ctx, "TriggerEvent %s: %s", event.Name, *event.Message)
 }
 
-func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
+func (s *fakeService) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
 	if err := s.called(ctx, "FinalizingProgress %s", stage); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage m
 	return nil
 }
 
-func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
+func (s *fakeService) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
 	if err := s.called(ctx, "MonitoredOperators"); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models
 	return all, nil
 }
 
-func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
+func (s *fakeService) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
 	if err := s.called(ctx, "UpdateOperator %s %s %s %s", name, version, status, info); err != nil {
 		return err
 	}
@@ -201,11 +201,11 @@ func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, versi
 	return nil
 }
 
-func (s *service) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
+func (s *fakeService) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
 	return s.called(ctx, "UploadIngressCert %s", pem)
 }
 
-func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
+func (s *fakeService) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
 	if err := s.called(ctx, "CompleteInstallation %t %s %d", success, info, len(data)); err != nil {
 		return err
 	}
@@ -217,19 +217,19 @@ func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, succe
 	return nil
 }
 
-func (s *service) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(s.files[name]), s.called(ctx, "ClusterFile %s", name)
 }
 
-func (s *service) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(adminConfig), s.called(ctx, "ClusterCredential %s", name)
 }
 
-func (s *service) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
+func (s *fakeService) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
 	return s.called(ctx, "ClusterLogsProgress %s", state)
 }
 
-func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
+func (s *fakeService) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
 	if infraEnv != nil || host != nil {
 		return errors.New("the logs of a controller are of no host")
 	}
@@ -266,7 +266,7 @@ func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host 
 type world struct {
 	t       *testing.T
 	api     *api
-	service *service
+	service *fakeService
 	runner  *machine.Recorder
 	env     map[string]string
 	root    string
@@ -284,7 +284,7 @@ func newWorld(t *testing.T, hosts ...string) *world {
 			"CONTROL_PLANE_COUNT": fmt.Sprint(len(hosts)), "PULL_SECRET_TOKEN": "secret-token",
 		},
 	}
-	w.service = &service{files: map[string]string{}, operators: models.MonitoredOperatorsList{
+	w.service = &fakeService{files: map[string]string{}, operators: models.MonitoredOperatorsList{
 		{Name: "console", OperatorType: models.OperatorTypeBuiltin}, {Name: "cvo", OperatorType: models.OperatorTypeBuiltin},
 	}}
 	c := &w.service.cluster
