@@ -83,7 +83,8 @@ func install(ctx context.Context, c call) error {
 		Clock: realClock(), Log: log, Arch: runtime.GOARCH, Release: config.OpenShiftVersion,
 	}
 	deps := installer.Deps{
-		Service: client, Disks: installerDisks{disks, config.InstallerArgs}, Logs: c.installerLogs(config, host), Fetcher: installer.HTTPFetcher{},
+		Service: client, Disks: installerDisks{disks, config.InstallerArgs}, Logs: c.installerLogs(config, host),
+		Fetcher: installer.HTTPFetcher{},
 		BootOrder: bootorder.Order{
 			Variables: machine.EFI{Folder: machine.EFIFolder}, Programs: host, Files: files, Arch: runtime.GOARCH, Log: log,
 			Mounter: mount.Mounter{Programs: host, Files: files, Clock: realClock(), Log: log},
