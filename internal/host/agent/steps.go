@@ -120,7 +120,7 @@ func (a *Agent) newSteps() *steps {
 		running: map[models.StepType]*running{}, sent: map[models.StepType]*sent{},
 	}
 	if !a.Options.Dry.Enabled {
-		s.media = &media{runner: a.Runner, files: a.Files, clock: a.Clock, log: a.Log}
+		s.media = &media{files: a.Files, clock: a.Clock, log: a.Log}
 	}
 	return s
 }
