@@ -57,8 +57,20 @@ func TestExitCodes(t *testing.T) {
 				w.service.trouble = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 			}, ExitFailed, 90 * time.Minute, "ask the service",
 		},
-		"no proxies": {func(w *world) { delete(w.api.objects, key("config.openshift.io", "proxies", "", "cluster")) }, ExitFailed, time.Second, "proxy"},
-		"no id":      {func(w *world) { delete(w.env, "CLUSTER_ID") }, ExitFailed, time.Second, "CLUSTER_ID is not set"},
+		"proxies that cannot be read": {func(w *world) {
+			w.api.down = func(r request) int {
+				if r.resource == "proxies" {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, ExitFailed, time.Second, "by which proxy the service is reached"},
+		"no proxies yet": {func(w *world) {
+			delete(w.api.objects, key("config.openshift.io", "proxies", "", "cluster"))
+			w.direct = true
+			later(90*time.Second, func() { w.service.setStatus(models.ClusterStatusCancelled) })
+		}, ExitDone, 3 * time.Minute, "finished"},
+		"no id": {func(w *world) { delete(w.env, "CLUSTER_ID") }, ExitFailed, time.Second, "CLUSTER_ID is not set"},
 		"odd values": {
 			func(w *world) {
 				w.env["CLUSTER_ID"], w.env["INVENTORY_URL"], w.env["CONTROL_PLANE_COUNT"], w.env["NOTIFY_NUM_REBOOTS"] = "x", "file:///", "many", "often"

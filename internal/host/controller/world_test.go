@@ -273,6 +273,7 @@ type world struct {
 	temp    string
 	log     *Tail
 	boot    time.Time // when the world began
+	direct  bool      // the service is reached without a proxy
 }
 
 func newWorld(t *testing.T, hosts ...string) *world {
@@ -392,7 +393,7 @@ func (w *world) run(ctx context.Context) int {
 		Getenv: func(name string) string { return w.env[name] }, Files: hostfile.Files{Root: w.root}, Temporary: w.temp, Runner: w.runner,
 		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.connect,
 		Service: func(a Access) (Service, error) {
-			if a.Token != "secret-token" || a.Proxy.HTTPS != "http://proxy:3128" {
+			if a.Token != "secret-token" || (a.Proxy.HTTPS != "http://proxy:3128") != w.direct {
 				return nil, fmt.Errorf("wrong access: %+v", a)
 			}
 			return w.service, nil
