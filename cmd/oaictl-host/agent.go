@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -24,8 +25,16 @@ import (
 
 const agentLog = "/var/log/agent.log"
 
+// The memory of the agent: a live system keeps its files in memory, too. The collector of garbage works more often for it.
+const (
+	agentMemory  = 16 << 20 // bytes from which on it works harder
+	agentGarbage = 40       // percent of the memory in use
+)
+
 // runAgent is agent and next_step_runner.
 func runAgent(ctx context.Context, c call) int {
+	debug.SetMemoryLimit(agentMemory)
+	debug.SetGCPercent(agentGarbage)
 	options, err := agent.ParseFlags(c.name, c.args, c.env, c.errors)
 	if err != nil {
 		return agent.ExitCode(err)
