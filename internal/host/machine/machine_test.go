@@ -174,6 +174,26 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestEnvironment: a host without variables gives its programs none. Those of this process may be secret.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("PULL_SECRET_TOKEN", "secret")
+	got, err := (Host{}).run(t.Context(), Command{Name: "env"})
+	if err != nil || len(got.Stdout) > 0 {
+		t.Errorf("got %q, %v", got.Stdout, err)
+	}
+}
+
+// TestErrorsHideSecrets: the original installer has the password of a proxy among its arguments.
+func TestErrorsHideSecrets(t *testing.T) {
+	err := &Failed{
+		Command: Command{Name: "podman", Args: []string{"run", "--http-proxy", "http://user:hunter2@proxy.example.com:3128"}},
+		Result:  Result{Code: 125, Stderr: []byte("cannot reach https://user:hunter2@registry.example.com/v2/")},
+	}
+	if text := err.Error(); strings.Contains(text, "hunter2") || !strings.Contains(text, "proxy.example.com:3128") {
+		t.Errorf("got %s", text)
+	}
+}
+
 func TestRecorder(t *testing.T) {
 	r := &Recorder{Absent: []string{"nmap"}, Reply: func(c Command) (Result, error) {
 		if c.Name == "dhclient" {
