@@ -292,6 +292,14 @@ func TestInspectBlock(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
+	// Another disk of the same size in the same slot gets the same name and number.
+	w.write("sys/devices/block/sda/diskseq", "7\n")
+	before := must.Get(Disks{Root: w.root}.block("/dev/sda", "8:0"))(t)
+	w.write("sys/devices/block/sda/diskseq", "9\n")
+	after := must.Get(Disks{Root: w.root}.block("/dev/sda", "8:0"))(t)
+	if before == after || difference(before, after) != `its sequence number was "7", and is "9"` {
+		t.Errorf("a disk that was replaced: %q", difference(before, after))
+	}
 	if _, err := (Disks{Root: w.root}).block("/dev/sda2", "8:2"); err == nil || !strings.Contains(err.Error(), "name the disk sda") {
 		t.Errorf("a partition: %v", err)
 	}
