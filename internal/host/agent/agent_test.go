@@ -415,6 +415,50 @@ func TestHostileSteps(t *testing.T) {
 	})
 }
 
+// TestManySteps: steps that do not end, of ever new types, do not fill the machine's memory.
+func TestManySteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		hang := does(func(ctx context.Context, _ []string) Reply {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			<-ctx.Done()
+			return Reply{}
+		})
+		kind := func(n int) models.StepType { return models.StepType(fmt.Sprint("new", n)) }
+		r := newRig(t, &fakeService{instructions: func(n int) (*models.Steps, error) {
+			return wanted(1, append(slices.Repeat([]models.StepType{models.StepTypeInstall}, 30), kind(n))...), nil
+		}})
+		for n := range 100 {
+			r.Executors[kind(n)] = hang
+		}
+		r.Executors[models.StepTypeInstall] = hang
+		r.runFor(t, time.Minute)
+		check.Equal(t, most.Load(), int64(mostSteps))
+		check.Contains(t, r.log.String(), "too many steps run")
+	})
+}
+
+// TestLogOfSteps is short and has no secrets.
+func TestLogOfSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeService{instructions: func(int) (*models.Steps, error) {
+			steps := wanted(60, models.StepTypeInstall)
+			steps.Instructions[0].StepID = strings.Repeat("x", 1<<20)
+			return steps, nil
+		}}
+		r := newRig(t, s)
+		r.Executors[models.StepTypeInstall] = does(func(context.Context, []string) Reply {
+			return Reply{ExitCode: 1, Error: "cannot reach http://user:hunter2@proxy.example.com:3128"}
+		})
+		r.runFor(t, 10*second)
+		if log := r.log.String(); len(log) > 10_000 || strings.Contains(log, "hunter2") {
+			t.Errorf("the log has %d bytes: %.1000s", len(log), log)
+		}
+		check.Equal(t, len(s.replies[0].StepID), 1<<20)
+	})
+}
+
 // TestHangingStep ends at its limit.
 func TestHangingStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

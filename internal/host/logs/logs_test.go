@@ -258,7 +258,8 @@ func TestFlags(t *testing.T) {
 	for text, args := range map[string][]string{
 		"--url is missing": required[2:], "--cluster-id": append(required[:2:2], required[4:]...), "--host-id": required[:4],
 		"--infra-env-id": append(required, "-infra-env-id", "x"), "--masters-ips": append(required, "-masters-ips=-oProxyCommand=a"),
-		"unexpected argument": append(required, "more"), "frobnicate": append(required, "--frobnicate"),
+		"which is no IP address": append(required, "-masters-ips=fe80::1%-oProxyCommand=a"),
+		"unexpected argument":    append(required, "more"), "frobnicate": append(required, "--frobnicate"),
 	} {
 		_, err := ParseFlags(args, env, &printed)
 		check.Says(t, err, text)
