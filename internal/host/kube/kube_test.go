@@ -203,6 +203,28 @@ func TestFromKubeconfig(t *testing.T) {
 	}
 }
 
+// TestPlainKubeconfig: oc runs programs and reads files that a kubeconfig names, and this one comes from outside.
+func TestPlainKubeconfig(t *testing.T) {
+	hostile := strings.NewReplacer(
+		"client-key-data: S0VZ", "client-key-data: S0VZ, exec: {apiVersion: client.authentication.k8s.io/v1, command: rm}, tokenFile: /etc/shadow",
+		"certificate-authority-data: Q0E=", "certificate-authority-data: Q0E=, proxy-url: 'http://192.0.2.66', insecure-skip-tls-verify: true",
+		"current-context", "users2: [rm]\ncurrent-context",
+	).Replace(kubeconfig)
+	plain := must.Get(kube.PlainKubeconfig([]byte(hostile)))(t)
+	for _, word := range []string{"exec", "rm", "tokenFile", "shadow", "192.0.2.66", "insecure"} {
+		if strings.Contains(string(plain), word) {
+			t.Errorf("it still has %q:\n%s", word, plain)
+		}
+	}
+	want, got := must.Get(kube.FromKubeconfig([]byte(kubeconfig)))(t), must.Get(kube.FromKubeconfig(plain))(t)
+	check.Equal(t, got.String(), want.String())
+	check.Equal(t, string(got.CAData)+string(got.CertData)+string(got.KeyData), "CACERTKEY")
+	check.Contains(t, string(plain), "apiVersion: v1")
+	check.Contains(t, string(plain), "kind: Config")
+	_, err := kube.PlainKubeconfig([]byte("["))
+	check.Says(t, err, "not YAML")
+}
+
 func FuzzFromKubeconfig(f *testing.F) {
 	f.Add([]byte(kubeconfig))
 	f.Add([]byte("a: &a [*a]"))
