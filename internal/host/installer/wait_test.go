@@ -139,7 +139,11 @@ func TestWaitEnds(t *testing.T) {
 			}
 			return []kube.Event{eventOf(readyEvent, "2", "")}
 		}
-		time.AfterFunc(20*time.Minute, func() { w.configs = map[string]bool{"rendered-master-0": true, "rendered-master-1": true} })
+		time.AfterFunc(20*time.Minute, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.configs = map[string]bool{"rendered-master-0": true, "rendered-master-1": true}
+		})
 		must.Do(t, w.installer(parse(t, flags("bootstrap", 3)...)).Run(t.Context()))
 		check.Slice(t, w.toldOf("node-1"), []string{"Joined"})
 		check.Slice(t, w.toldOf("node-2"), []string{"Joined"})

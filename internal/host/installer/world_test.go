@@ -512,6 +512,8 @@ func (w *world) Events(context.Context, string) ([]kube.Event, error) { return w
 
 // MachineConfig implements Kube.
 func (w *world) MachineConfig(_ context.Context, name string) (kube.MachineConfig, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if !w.configs[name] {
 		return kube.MachineConfig{}, apierrors.NewNotFound(schema.GroupResource{Resource: "machineconfigs"}, name)
 	}
