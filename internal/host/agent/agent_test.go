@@ -187,6 +187,26 @@ func TestReRegistration(t *testing.T) {
 	}
 }
 
+// TestReRegistrationIsPaced: a service that wants it again and again does not keep the machine busy.
+func TestReRegistrationIsPaced(t *testing.T) {
+	const other = "quay.io/edge-infrastructure/assisted-installer-agent:v2.40"
+	for name, image := range map[string]string{"exit": ownImage, "an image that ends": other} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &fakeService{instructions: func(int) (*models.Steps, error) { return leave(), nil }}
+				s.register = func(n int) (*models.HostRegistrationResponse, error) {
+					if n > 1000 {
+						return nil, errors.New("too often")
+					}
+					return response(image), nil
+				}
+				newRig(t, s).runFor(t, 59*second)
+				check.Equal(t, len(s.registered), 30)
+			})
+		})
+	}
+}
+
 func TestNextStepRunnerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &fakeService{instructions: func(int) (*models.Steps, error) { return leave(), nil }})

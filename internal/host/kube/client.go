@@ -30,6 +30,7 @@ const (
 	bodyLimit    = 64 << 20 // bytes of one answer
 	pageSize     = 250      // objects of one answer
 	listLimit    = 10_000   // objects of one list
+	pagesLimit   = 400      // answers with parts of one list, which may have few objects or none
 
 	queriesPerSecond = 20
 	queryBurst       = 40
@@ -105,7 +106,8 @@ func of(group, version, resource string) schema.GroupVersionResource {
 // list reads all objects of a kind, in one namespace, or with "" in all.
 func list[T any](ctx context.Context, c *Client, kind schema.GroupVersionResource, space string, options metav1.ListOptions) ([]T, error) {
 	var all []T
-	for options.Limit = pageSize; ; {
+	options.Limit = pageSize
+	for pages := 1; ; pages++ {
 		part, err := c.objects.Resource(kind).Namespace(space).List(ctx, options)
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
@@ -121,7 +123,7 @@ func list[T any](ctx context.Context, c *Client, kind schema.GroupVersionResourc
 		switch {
 		case options.Continue == "":
 			return all, nil
-		case len(all) >= listLimit:
+		case len(all) >= listLimit, pages >= pagesLimit:
 			return all, fmt.Errorf("list %s: %w", kind.Resource, ErrTooMany)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,19 @@ func reply(w http.ResponseWriter, status int, o object) {
 
 func refuse(w http.ResponseWriter, status int, reason string) {
 	reply(w, status, object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": "as said"})
+}
+
+// TestEndlessPages: a list ends although each of its pages is empty and promises another.
+func TestEndlessPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client(t, func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, http.StatusOK, object{"kind": "NodeList", "apiVersion": "v1", "metadata": object{"continue": "more"}, "items": []any{}})
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Nodes(ctx)
+		check.Says(t, err, "there are more than 10000")
+	})
 }
 
 // TestPages: a list is read to its end, and no further than a cluster can have objects.

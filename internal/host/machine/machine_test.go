@@ -238,6 +238,12 @@ func TestEFI(t *testing.T) {
 	if names := must.Get(e.List())(t); !slices.Equal(names, []string{"BootOrder"}) {
 		t.Errorf("got %q", names)
 	}
+	// No other variable is changed: keys of Secure Boot are variables, too.
+	for _, name := range []string{"", ".", "..", "PK", "db", "SecureBoot", "Boot000g", "Boot00001", "../Boot0001", "x/BootOrder", "BootOrder\x00"} {
+		if err := errors.Join(e.Write(name, nil), e.Delete(name)); err == nil || strings.Count(err.Error(), "is not one of the boot order") != 2 {
+			t.Errorf("%q: got %v", name, err)
+		}
+	}
 	for _, err := range []error{
 		EFI{Folder: EFIFolder}.Write("BootOrder", nil), EFI{Folder: EFIFolder}.Delete("BootOrder"),
 	} {
