@@ -282,6 +282,33 @@ func TestUsersErrors(t *testing.T) {
 	}
 }
 
+// TestSourcesOfMounts: only a path in /dev is looked at. The source of a mount may be any text, also a file of a server that
+// does not answer any more, and nothing ends that look.
+func TestSourcesOfMounts(t *testing.T) {
+	entries, err := os.ReadDir("/sys/class/block")
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	for _, entry := range entries {
+		device, link := filepath.Join("/dev", entry.Name()), filepath.Join(folder, entry.Name())
+		if deviceNumber(device) == "" {
+			continue
+		}
+		must.Do(t, os.Symlink(device, link))
+		if (Disks{}).fileNumber(device) == "" {
+			t.Errorf("%s is not looked at", device)
+		}
+		for _, path := range []string{link, "/dev/.." + link} {
+			if got := (Disks{}).fileNumber(path); got != "" {
+				t.Errorf("%s is looked at: it is %s", path, got)
+			}
+		}
+		return
+	}
+	t.Skip("this machine shows no block device")
+}
+
 func TestInspectBlock(t *testing.T) {
 	w := machine(t)
 	w.write("sys/devices/block/sda/device/serial", "S1\n")
