@@ -17,6 +17,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -58,7 +59,7 @@ func TestExitCodes(t *testing.T) {
 				w.service.trouble = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 			}, ExitFailed, 90 * time.Minute, "ask the service",
 		},
-		"no proxies": {func(w *world) { delete(w.api.objects, key("config.openshift.io", "proxies", "", "cluster")) }, ExitFailed, time.Second, "proxy"},
+		"no proxies": {func(w *world) { delete(w.api.Objects, hosttest.Key("config.openshift.io", "proxies", "", "cluster")) }, ExitFailed, time.Second, "proxy"},
 		"no id":      {func(w *world) { delete(w.env, "CLUSTER_ID") }, ExitFailed, time.Second, "CLUSTER_ID is not set"},
 		"odd values": {
 			func(w *world) {
@@ -134,8 +135,8 @@ func TestServiceErrors(t *testing.T) {
 			return nil
 		}
 		refused := map[request]int{}
-		w.api.down = func(r request) int {
-			if r.resource == "proxies" {
+		w.api.Down = func(r hosttest.Request) int {
+			if r.Resource == "proxies" {
 				return 0
 			}
 			if refused[r]++; refused[r] == 1 {
@@ -204,7 +205,7 @@ func TestFailedWithoutTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1")
 		w.runner.Absent = []string{"oc"}
-		delete(w.api.logs, "assisted-installer/controller-1")
+		delete(w.api.Logs, "assisted-installer/controller-1")
 		later(time.Minute, func() { w.service.setStatus(models.ClusterStatusError) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Equal(t, len(w.service.archives), 2)
