@@ -134,7 +134,7 @@ func TestServiceErrors(t *testing.T) {
 			}
 			return nil
 		}
-		refused := map[request]int{}
+		refused := map[hosttest.Request]int{}
 		w.api.Down = func(r hosttest.Request) int {
 			if r.Resource == "proxies" {
 				return 0

@@ -89,9 +89,9 @@ func allows(rule rights.Rule, r hosttest.Request) bool {
 func TestRights(t *testing.T) {
 	all := asked(t)
 	for _, signer := range []string{"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"} {
-		all = append(all, hosttest.Request{"approve", "certificates.k8s.io", "signers", signer}) // which the API server asks for an approval
+		all = append(all, hosttest.Request{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: signer}) // which the API server asks for an approval
 	}
-	all = append(all, hosttest.Request{"use", "security.openshift.io", "securitycontextconstraints", "hostaccess"}) // for its pod
+	all = append(all, hosttest.Request{Verb: "use", Group: "security.openshift.io", Resource: "securitycontextconstraints", Name: "hostaccess"}) // for its pod
 	for name, rules := range map[string][]rights.Rule{"ours": rights.Rules(), "the original's": original()} {
 		for _, r := range all {
 			if !slices.ContainsFunc(rules, func(rule rights.Rule) bool { return allows(rule, r) }) {
