@@ -1,0 +1,197 @@
+//go:build linux
+
+// Package host tests the machine's side as a whole: agents, installers and the controller of oaictl-host install clusters at the
+// simulated assisted-service, over HTTP.
+package host
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/host/controller"
+	"github.com/oaictl/oaictl/internal/host/installer"
+	"github.com/oaictl/oaictl/internal/shared/check"
+)
+
+// Stages with infos, as the real programs post them.
+const (
+	writing     = `Writing image to disk ""`
+	written     = `Writing image to disk "100%"`
+	rebooting   = `Rebooting ""`
+	configuring = `Configuring ""`
+	joined      = `Joined ""`
+	done        = `Done ""`
+)
+
+// stages of each kind of machine.
+func stages(kind string) []string {
+	switch kind {
+	case "single node":
+		return []string{
+			`Starting installation "bootstrap"`, `Installing "bootstrap"`, `Waiting for bootkube ""`, writing, written, rebooting, joined, done,
+		}
+	case "bootstrap":
+		return []string{
+			`Starting installation "bootstrap"`, `Installing "master"`, writing, written,
+			`Waiting for control plane "Waiting for bootstrap node preparation"`,
+			`Waiting for control plane "Waiting for masters to join bootstrap control plane"`,
+			`Waiting for bootkube ""`, `Waiting for bootkube "waiting for ETCD bootstrap to be complete"`,
+			`Waiting for controller "waiting for controller pod ready event"`, rebooting, configuring, joined, done,
+		}
+	case "worker":
+		return []string{
+			`Starting installation "worker"`, `Installing "worker"`, writing, written, `Waiting for control plane ""`, rebooting,
+			`Waiting for ignition ""`, configuring, joined, done,
+		}
+	}
+	return []string{`Starting installation "` + kind + `"`, `Installing "` + kind + `"`, writing, written, rebooting, configuring, joined, done}
+}
+
+// plan is a cluster to install.
+type plan struct {
+	controlPlane int
+	roles        []string // "" lets the service decide
+	speed        float64
+	stops        []installer.Name // steps in which the installer of the bootstrap is ended
+}
+
+func TestInstall(t *testing.T) {
+	compact, sno := []string{"", "", ""}, []string{""}
+	arbiter := []string{"master", "master", "arbiter", "worker"}
+	for name, p := range map[string]plan{
+		"compact":                         {3, compact, 1, nil},
+		"compact, a fast service":         {3, compact, 10, nil},
+		"single node":                     {1, sno, 1, nil},
+		"single node, a fast service":     {1, sno, 10, nil},
+		"worker and arbiter":              {2, arbiter, 1, nil},
+		"worker, arbiter, a fast service": {2, arbiter, 10, nil},
+	} {
+		t.Run(name, func(t *testing.T) { install(t, p) })
+	}
+}
+
+// install installs a cluster, and checks what must be so for all.
+func install(t *testing.T, p plan) {
+	t.Helper()
+	began := before(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, stop := newSite(t, p.speed)
+		defer stop()
+		t.Cleanup(func() {
+			if t.Failed() && os.Getenv("SHOW") != "" {
+				t.Log(s.text())
+			}
+		})
+		s.make(p.controlPlane)
+		for n, role := range p.roles {
+			s.boxes = append(s.boxes, newBox(s, n, role != "worker" && role != "arbiter", role))
+		}
+		for _, b := range s.boxes {
+			b.stops = slices.Clone(p.stops)
+			s.group.Go(func() { b.run(s.ctx) })
+		}
+		for _, b := range s.boxes {
+			if b.role != "" {
+				s.assign(b)
+			}
+		}
+		s.await(models.ClusterStatusReady, time.Hour)
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
+		s.await(models.ClusterStatusInstalled, 4*time.Hour)
+		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")
+		s.check(p, began)
+	})
+}
+
+// check looks at the service and the machines of an installed cluster.
+func (s *site) check(p plan, began time.Time) {
+	s.t.Helper()
+	bootstraps := 0
+	for _, b := range s.boxes {
+		kind := b.nodeRole()
+		told := s.told(b)
+		if slices.Contains(told, `Starting installation "bootstrap"`) {
+			kind = "bootstrap"
+			bootstraps++
+			if len(s.boxes) == 1 {
+				kind = "single node"
+			}
+		}
+		if len(p.stops) == 0 {
+			check.Slice(s.t, told, stages(kind), b.name)
+		}
+		s.checkBox(b, began)
+	}
+	check.Equal(s.t, bootstraps, 1, "bootstraps")
+	s.checkEvents()
+	for _, refused := range s.refused {
+		s.t.Errorf("the service refused: %s", refused)
+	}
+	s.checkSecrets()
+}
+
+// checkBox looks at what a machine did.
+func (s *site) checkBox(b *box, began time.Time) {
+	s.t.Helper()
+	check.Equal(s.t, b.writes, 1, b.name, " wrote its disk")
+	check.Slice(s.t, b.repeated, []string{"exit code 125, sent: <nil>"}, b.name, " was asked to install a second time")
+	if !s.approved(b.name+"-serving") || b.name == "" {
+		s.t.Errorf("the certificate of the kubelet of %s was not approved", b.name)
+	}
+	err := filepath.WalkDir(b.files.Root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		outside := strings.TrimPrefix(path, b.files.Root)
+		if strings.HasPrefix(outside, "/proc/") || strings.HasPrefix(outside, "/sys/") {
+			return nil
+		}
+		if info, err := os.Lstat(outside); err == nil && info.ModTime().After(began) {
+			s.t.Errorf("%s was written, outside of the machine", outside)
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// checkEvents: the service has nothing to warn about.
+func (s *site) checkEvents() {
+	s.t.Helper()
+	var events []models.Event
+	s.ask(http.MethodGet, "/events?cluster_id="+s.cluster, nil, &events)
+	if len(events) < 10 {
+		s.t.Errorf("the service has only %d events", len(events))
+	}
+	for _, e := range events {
+		if *e.Severity != models.EventSeverityInfo {
+			s.t.Errorf("the service says: %s %s", *e.Severity, *e.Message)
+		}
+	}
+}
+
+// checkSecrets: neither logs nor arguments of programs have secrets.
+func (s *site) checkSecrets() {
+	s.t.Helper()
+	texts := []string{s.text()}
+	for _, b := range s.boxes {
+		texts = append(texts, b.recorder.Commands()...)
+	}
+	for _, text := range texts {
+		for _, secret := range []string{token, "c2VjcmV0LWNsb3Vk", "c2VjcmV0LXF1YXk=", "a secret k"} {
+			if at := strings.Index(text, secret); at >= 0 {
+				s.t.Errorf("a secret is shown: %.300q", text[max(0, at-200):])
+			}
+		}
+	}
+}
