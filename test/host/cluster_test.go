@@ -19,7 +19,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,9 +34,11 @@ import (
 )
 
 const (
-	osSpace   = "openshift-machine-config-operator"
-	rendered  = "rendered-master-1"
-	masterKey = "node-role.kubernetes.io/"
+	osSpace = "openshift-machine-config-operator"
+	// configServerLog is on the bootstrap.
+	configServerLog = "/var/log/containers/machine-config-server-1.log"
+	rendered        = "rendered-master-1"
+	masterKey       = "node-role.kubernetes.io/"
 )
 
 // encapsulated is a config that a machine-config-server gives, with the operating system of the release.
@@ -75,12 +76,13 @@ func (b *box) startBootkube() {
 	s.bootstrap = b
 	s.mu.Unlock()
 	b.group.Go(func() {
-		s.pause(2 * time.Minute)
+		s.pause(40 * time.Second)
 		s.fill(b)
 		s.mu.Lock()
 		s.serving = true
 		s.mu.Unlock()
 		if len(s.boxes) == 1 {
+			s.pause(2 * time.Minute)
 			b.put("opt/openshift/master.ign", string(encapsulated()))
 		} else {
 			s.awaitNodes(b, min(s.masters()-1, 2))
@@ -166,8 +168,10 @@ func (s *site) fill(b *box) {
 // console says whether the last operator is available.
 func (s *site) console(available, message string) {
 	s.api.Put("config.openshift.io", "clusteroperators", fields{"metadata": fields{"name": "console"}, "status": fields{
-		"versions":   []any{fields{"name": "operator", "version": "4.21.0"}},
-		"conditions": []any{fields{"type": "Available", "status": available, "message": message}},
+		"versions": []any{fields{"name": "operator", "version": "4.21.0"}},
+		"conditions": []any{
+			fields{"type": "Available", "status": available, "message": message}, fields{"type": "Progressing", "status": "True", "message": message},
+		},
 	}})
 }
 
@@ -244,12 +248,14 @@ func (s *site) askForConfig(b *box) {
 			s.api.Mu.Unlock()
 			return
 		}
-		log := "var/log/containers/machine-config-server-1.log"
-		content, err := bootstrap.files.Read(log)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		log, err := bootstrap.files.Append(configServerLog, 0o600)
+		if err == nil {
+			_, err = log.WriteString(line)
+			err = errors.Join(err, log.Close())
+		}
+		if err != nil {
 			s.t.Error(err)
 		}
-		bootstrap.put(log, string(content)+line)
 		if b.nodeRole() != "worker" {
 			return
 		}

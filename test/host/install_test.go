@@ -24,12 +24,13 @@ import (
 
 // Stages with infos, as the real programs post them.
 const (
-	writing     = `Writing image to disk ""`
-	written     = `Writing image to disk "100%"`
-	rebooting   = `Rebooting ""`
-	configuring = `Configuring ""`
-	joined      = `Joined ""`
-	done        = `Done ""`
+	writing      = `Writing image to disk ""`
+	written      = `Writing image to disk "100%"`
+	rebooting    = `Rebooting ""`
+	ignitionWait = `Waiting for ignition ""`
+	configuring  = `Configuring ""`
+	joined       = `Joined ""`
+	done         = `Done ""`
 )
 
 // stages of each kind of machine.
@@ -50,7 +51,7 @@ func stages(kind string) []string {
 	case "worker":
 		return []string{
 			`Starting installation "worker"`, `Installing "worker"`, writing, written, `Waiting for control plane ""`, rebooting,
-			`Waiting for ignition ""`, configuring, joined, done,
+			ignitionWait, configuring, joined, done,
 		}
 	}
 	return []string{`Starting installation "` + kind + `"`, `Installing "` + kind + `"`, writing, written, rebooting, configuring, joined, done}
@@ -82,7 +83,7 @@ func TestInstall(t *testing.T) {
 // install installs a cluster, and checks what must be so for all.
 func install(t *testing.T, p plan) {
 	t.Helper()
-	began := before(t)
+	real := before(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, stop := newSite(t, p.speed)
 		defer stop()
@@ -105,15 +106,17 @@ func install(t *testing.T, p plan) {
 			}
 		}
 		s.await(models.ClusterStatusReady, time.Hour)
+		began := s.clock.Now()
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
 		s.await(models.ClusterStatusInstalled, 4*time.Hour)
 		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")
-		s.check(p, began)
+		s.check(p, real, began)
 	})
 }
 
-// check looks at the service and the machines of an installed cluster.
-func (s *site) check(p plan, began time.Time) {
+// check looks at the service and the machines of an installed cluster. The installation began at a moment of the clock of the file
+// system, and at one of the service's clock.
+func (s *site) check(p plan, real, began time.Time) {
 	s.t.Helper()
 	bootstraps := 0
 	for _, b := range s.boxes {
@@ -127,23 +130,38 @@ func (s *site) check(p plan, began time.Time) {
 			}
 		}
 		if len(p.stops) == 0 {
-			check.Slice(s.t, told, stages(kind), b.name)
+			want := stages(kind)
+			if p.speed > 1 { // the machines reboot slowly then: the bootstrap is gone when the worker asks for its config
+				want = slices.DeleteFunc(want, func(stage string) bool { return stage == ignitionWait })
+			}
+			check.Slice(s.t, told, want, b.name)
 		}
-		s.checkBox(b, began)
+		s.checkBox(b, real)
 	}
 	check.Equal(s.t, bootstraps, 1, "bootstraps")
-	s.checkEvents()
+	s.checkEvents(began)
 	for _, refused := range s.refused {
+		if strings.Contains(refused, "logs_type=controller") && strings.Contains(refused, "unexpected EOF") {
+			continue // the controller breaks an upload off when the installation ends, and then sends its last logs
+		}
 		s.t.Errorf("the service refused: %s", refused)
 	}
 	s.checkSecrets()
 }
 
 // checkBox looks at what a machine did.
-func (s *site) checkBox(b *box, began time.Time) {
+func (s *site) checkBox(b *box, real time.Time) {
 	s.t.Helper()
 	check.Equal(s.t, b.writes, 1, b.name, " wrote its disk")
-	check.Slice(s.t, b.repeated, []string{"exit code 125, sent: <nil>"}, b.name, " was asked to install a second time")
+	const running, ended = "exit code 125, sent: <nil>", "exit code 0, sent: <nil>"
+	repeated := []string{running, running} // podman keeps the container
+	switch {
+	case len(s.boxes) == 1:
+		repeated = repeated[:1] // it went down at once
+	case !b.podman:
+		repeated[1] = ended // nothing is left to do
+	}
+	check.Slice(s.t, b.repeated, repeated, b.name, " was asked to install again")
 	if !s.approved(b.name+"-serving") || b.name == "" {
 		s.t.Errorf("the certificate of the kubelet of %s was not approved", b.name)
 	}
@@ -155,7 +173,7 @@ func (s *site) checkBox(b *box, began time.Time) {
 		if strings.HasPrefix(outside, "/proc/") || strings.HasPrefix(outside, "/sys/") {
 			return nil
 		}
-		if info, err := os.Lstat(outside); err == nil && info.ModTime().After(began) {
+		if info, err := os.Lstat(outside); err == nil && info.ModTime().After(real) {
 			s.t.Errorf("%s was written, outside of the machine", outside)
 		}
 		return nil
@@ -165,8 +183,9 @@ func (s *site) checkBox(b *box, began time.Time) {
 	}
 }
 
-// checkEvents: the service has nothing to warn about.
-func (s *site) checkEvents() {
+// checkEvents: the service has nothing to warn about since the installation began. Before that, hosts lack what their agents
+// have not found out yet.
+func (s *site) checkEvents(began time.Time) {
 	s.t.Helper()
 	var events []models.Event
 	s.ask(http.MethodGet, "/events?cluster_id="+s.cluster, nil, &events)
@@ -174,7 +193,7 @@ func (s *site) checkEvents() {
 		s.t.Errorf("the service has only %d events", len(events))
 	}
 	for _, e := range events {
-		if *e.Severity != models.EventSeverityInfo {
+		if at := time.Time(*e.EventTime); at.After(began) && *e.Severity != models.EventSeverityInfo {
 			s.t.Errorf("the service says: %s %s", *e.Severity, *e.Message)
 		}
 	}
@@ -188,7 +207,7 @@ func (s *site) checkSecrets() {
 		texts = append(texts, b.recorder.Commands()...)
 	}
 	for _, text := range texts {
-		for _, secret := range []string{token, "c2VjcmV0LWNsb3Vk", "c2VjcmV0LXF1YXk=", "a secret k"} {
+		for _, secret := range []string{token, "c2VjcmV0OmNsb3Vk", "c2VjcmV0OnF1YXkw", "a secret k"} {
 			if at := strings.Index(text, secret); at >= 0 {
 				s.t.Errorf("a secret is shown: %.300q", text[max(0, at-200):])
 			}

@@ -63,8 +63,8 @@ type box struct {
 	mu        sync.Mutex
 	stops     []installer.Name // steps in which the installer is ended, each once
 	end       context.CancelFunc
-	starts    int // of the installer
-	writes    int // of the disk
+	container bool // podman has a container of the installer, which runs or ended
+	writes    int  // of the disk
 	repeated  []string
 	bootkube  string // the state of bootkube.service
 	progress  string // the state of progress.service
@@ -104,6 +104,7 @@ func newBox(s *site, n int, podman bool, role string) *box {
 		controller + "/holders/.keep":       "",
 		"run/udev/data/b252:0":              "I:1\nE:ID_PATH=pci-0000:04:00.0\n",
 		"run/coreos/rhcos-metal.x86_64.raw": string(s.image),
+		configServerLog:                     "",
 		"usr/bin/oc":                        "",
 	} {
 		b.put(path, content)
@@ -184,7 +185,7 @@ func (i identity) HostID(context.Context) (strfmt.UUID, error) {
 	return strfmt.UUID(i.Collector.HostID()), nil
 }
 
-// twice does the step install, and asks for it a second time as soon as the installer runs.
+// twice does the step install, and asks for it again while the installer runs and after it.
 type twice struct {
 	*agent.Install
 	box    *box
@@ -193,10 +194,7 @@ type twice struct {
 
 // Execute implements agent.Executor.
 func (w twice) Execute(ctx context.Context, args []string) agent.Reply {
-	go func() {
-		if clock.Real().Sleep(ctx, 3*time.Second) != nil {
-			return
-		}
+	again := func() {
 		reply := w.Install.Execute(ctx, args)
 		err := w.client.Reply(ctx, strfmt.UUID(w.box.infraEnv), w.box.id, &models.StepReply{
 			StepType: models.StepTypeInstall, StepID: "install-again", ExitCode: int64(reply.ExitCode), Error: reply.Error,
@@ -204,9 +202,21 @@ func (w twice) Execute(ctx context.Context, args []string) agent.Reply {
 		w.box.mu.Lock()
 		defer w.box.mu.Unlock()
 		w.box.repeated = append(w.box.repeated, fmt.Sprintf("exit code %d, sent: %v", reply.ExitCode, err))
-	}()
-	return w.Install.Execute(ctx, args)
+	}
+	w.box.group.Go(func() {
+		if clock.Real().Sleep(ctx, 3*time.Second) == nil {
+			again()
+		}
+	})
+	reply := w.Install.Execute(ctx, args)
+	if ctx.Err() == nil && w.box.later() {
+		again()
+	}
+	return reply
 }
+
+// later reports whether the machine goes down only later than now.
+func (b *box) later() bool { return len(b.boxes) > 1 }
 
 // Has implements machine.Runner.
 func (b *box) Has(name string) bool { return b.recorder.Has(name) }
@@ -223,6 +233,14 @@ func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error
 	if at := slices.Index(c.Args, "logs_sender"); at >= 0 {
 		err = b.sendLogs(ctx, c.Args[at+1:], variable(c.Env))
 	} else if at := slices.Index(c.Args, "--role"); at >= 0 {
+		b.mu.Lock()
+		used := b.container
+		b.container = true
+		b.mu.Unlock()
+		if used {
+			result.Code, result.Stderr = 125, []byte(`Error: creating container storage: the container name "assisted-installer" is already in use`)
+			return result, &machine.Failed{Command: c, Result: result}
+		}
 		err = b.install(ctx, c.Args[at:], variable(c.Env))
 	}
 	if err != nil {
@@ -281,7 +299,6 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 	for {
 		running, cancel := context.WithCancel(ctx)
 		b.mu.Lock()
-		b.starts++
 		b.end = cancel
 		b.mu.Unlock()
 		log := slog.New(stopper{b.log.Handler(), b})
@@ -399,6 +416,7 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 	case c.Name == "mount" && strings.Contains(text, "loop,offset="):
 		b.put(mountPoint+"/ignition.firstboot", "")
 		b.put(mountPoint+"/loader/entries/ostree-1.conf", "options ignition.platform.id=metal\n")
+		_ = clock.Real().Sleep(b.ctx, 20*time.Second) // writing takes time
 		b.stopIn(installer.StepWrite)
 	case strings.HasPrefix(text, "podman images --quiet"):
 		say("0123456789ab\n")

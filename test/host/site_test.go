@@ -32,7 +32,7 @@ import (
 
 const (
 	serviceURL = "http://assisted.example.com:8090"
-	pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"c2VjcmV0LWNsb3Vk"},"quay.io":{"auth":"c2VjcmV0LXF1YXk="}}}`
+	pullSecret = `{"auths":{"cloud.openshift.com":{"auth":"c2VjcmV0OmNsb3Vk"},"quay.io":{"auth":"c2VjcmV0OnF1YXkw"}}}`
 	network127 = "192.168.127.0/24"
 	apiVIP     = "192.168.127.100"
 	ingressVIP = "192.168.127.101"
@@ -116,7 +116,7 @@ func (s *site) watched(next http.Handler) http.Handler {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if status.status >= http.StatusBadRequest {
-			s.refused = append(s.refused, fmt.Sprintf("%s %s: %d %s", r.Method, r.URL, status.status, body))
+			s.refused = append(s.refused, fmt.Sprintf("%s %s: %d %s", r.Method, r.URL, status.status, status.body.String()))
 			return
 		}
 		if strings.Contains(r.URL.Path, "/downloads/") {
@@ -136,6 +136,15 @@ func (s *site) watched(next http.Handler) http.Handler {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	body   bytes.Buffer // of a refusal
+}
+
+// Write implements http.ResponseWriter.
+func (w *statusWriter) Write(p []byte) (int, error) {
+	if w.status >= http.StatusBadRequest {
+		w.body.Write(p)
+	}
+	return w.ResponseWriter.Write(p)
 }
 
 // WriteHeader implements http.ResponseWriter.
