@@ -414,6 +414,9 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 		say(`{"blockdevices":[{"path":%q,"size":%d,"children":[{"path":"/dev/vda3","size":402653184,"partlabel":"boot"},`+
 			`{"path":"/dev/vda4","size":2684354560,"partlabel":"root"}]}]}`, b.files.Path(diskName), diskSize)
 	case c.Name == "mount" && strings.Contains(text, "loop,offset="):
+		if err := os.RemoveAll(b.files.Path(mountPoint + "/ignition")); err != nil {
+			b.t.Error(err)
+		}
 		b.put(mountPoint+"/ignition.firstboot", "")
 		b.put(mountPoint+"/loader/entries/ostree-1.conf", "options ignition.platform.id=metal\n")
 		_ = clock.Real().Sleep(b.ctx, 20*time.Second) // writing takes time
