@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +63,8 @@ type box struct {
 
 	mu        sync.Mutex
 	stops     []installer.Name // steps in which the installer is ended, each once
-	end       context.CancelFunc
+	killed    bool             // it is ended as by SIGKILL
+	end       func()
 	container bool // podman has a container of the installer, which runs or ended
 	writes    int  // of the disk
 	repeated  []string
@@ -300,6 +302,9 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		running, cancel := context.WithCancel(ctx)
 		b.mu.Lock()
 		b.end = cancel
+		if b.killed {
+			b.end = runtime.Goexit
+		}
 		b.mu.Unlock()
 		log := slog.New(stopper{b.log.Handler(), b})
 		disks := disk.Disks{
@@ -317,9 +322,19 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		if !b.podman {
 			deps.Logs = ownLogs{b, config}
 		}
-		err := installer.New(config, deps).Run(running)
+		var err error
+		returned := false
+		var process sync.WaitGroup
+		process.Go(func() {
+			err = installer.New(config, deps).Run(running)
+			returned = true
+		})
+		process.Wait()
 		ended := running.Err() != nil
 		cancel()
+		if !returned {
+			continue
+		}
 		if !ended || ctx.Err() != nil {
 			return err
 		}
@@ -387,10 +402,14 @@ func (s stopper) Handle(ctx context.Context, r slog.Record) error {
 // stopIn ends the installer if it is to be ended in this step.
 func (b *box) stopIn(step installer.Name) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.stops) > 0 && b.stops[0] == step {
+	stops := len(b.stops) > 0 && b.stops[0] == step
+	if stops {
 		b.stops = b.stops[1:]
-		b.end()
+	}
+	end := b.end
+	b.mu.Unlock()
+	if stops {
+		end()
 	}
 }
 

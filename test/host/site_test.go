@@ -56,7 +56,6 @@ type site struct {
 	mu         sync.Mutex
 	logged     bytes.Buffer
 	posts      map[string][]string // stages and infos that the service got, by the id of the host
-	downloads  map[string]int      // of files and Ignition configs
 	refused    []string            // requests that the service refused
 	bootstrap  *box                // while it is the bootstrap
 	serving    bool                // a machine-config-server answers
@@ -83,7 +82,7 @@ func newSite(t *testing.T, speed float64) (s *site, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s = &site{
 		t: t, ctx: ctx, clock: clock.Scaled(speed), image: disktest.RHCOS(), api: hosttest.New(t), posts: map[string][]string{},
-		downloads: map[string]int{}, ready: map[string]bool{}, exit: make(chan int, 1),
+		ready: map[string]bool{}, exit: make(chan int, 1),
 	}
 	s.log = slog.New(slog.NewTextHandler(lines{s}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	simulated := must.Get(simulator.NewService(
@@ -111,6 +110,10 @@ func (s *site) watched(next http.Handler) http.Handler {
 			body, _ = io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
+		machine := found != nil || strings.HasSuffix(r.URL.Path, "/instructions") || strings.Contains(r.URL.Path, "/downloads/ignition")
+		if got := r.Header.Get("X-Secret-Key"); machine && got != token {
+			s.t.Errorf("%s %s has the token %q", r.Method, r.URL, got)
+		}
 		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(status, r)
 		s.mu.Lock()
@@ -118,9 +121,6 @@ func (s *site) watched(next http.Handler) http.Handler {
 		if status.status >= http.StatusBadRequest {
 			s.refused = append(s.refused, fmt.Sprintf("%s %s: %d %s", r.Method, r.URL, status.status, status.body.String()))
 			return
-		}
-		if strings.Contains(r.URL.Path, "/downloads/") {
-			s.downloads[r.URL.Path[strings.LastIndex(r.URL.Path, "/v2/"):]+r.URL.Query().Get("file_name")]++
 		}
 		if found != nil {
 			var post models.HostProgress

@@ -70,12 +70,22 @@ func Add(c *model.Cluster, text string) {
 		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
 	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n "+
 		" name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	clusterConfig, err := yaml.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]string{"name": "cluster-config-v1", "namespace": "kube-system"},
+		"data": map[string]string{"install-config": string(config)},
+	})
+	if err != nil {
+		clusterConfig = nil // texts: cannot fail
+	}
 	c.Objects["bootstrap.ign"] = []byte(model.InString(ignitionConfig{
 		Ignition: ignitionHead{Version: "3.1.0"},
-		Storage: ignitionStorage{[]ignitionFile{{
-			Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
-			Contents: ignitionSource{dataURL([]byte(overrides))},
-		}}},
+		Storage: ignitionStorage{[]ignitionFile{
+			{Path: "/opt/openshift/manifests/cvo-overrides.yaml", Contents: ignitionSource{dataURL([]byte(overrides))}},
+			{Path: "/opt/openshift/manifests/cluster-config.yaml", Contents: ignitionSource{dataURL(clusterConfig)}},
+			{Path: "/root/.docker/config.json", Contents: ignitionSource{dataURL([]byte(c.PullSecret))}},
+			// By this file etcd begins with two members, and gets the third when the bootstrap has become a node.
+			{Path: "/opt/openshift/assisted-install-bootstrap", Contents: ignitionSource{"data:,"}},
+		}},
 	}))
 	roles := []string{model.RoleMaster, model.RoleWorker}
 	if c.ControlPlaneCount == 2 {
