@@ -28,7 +28,7 @@ import (
 // Object is an object of Kubernetes, as JSON has it.
 type Object = map[string]any
 
-// request is what an API server authorizes.
+// Request is what an API server authorizes.
 type Request struct{ Verb, Group, Resource, Name string }
 
 // String implements fmt.Stringer.
