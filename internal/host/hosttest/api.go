@@ -231,7 +231,8 @@ func (a *API) list(w http.ResponseWriter, r *http.Request, p path) {
 	var items []any
 	for _, at := range slices.Sorted(maps.Keys(a.Objects)) {
 		parts := strings.Split(at, "/")
-		if parts[0] != p.group || parts[1] != p.resource || p.space != "" && parts[2] != p.space || !matches(a.Objects[at], query.Get("labelSelector")) {
+		if parts[0] != p.group || parts[1] != p.resource || p.space != "" && parts[2] != p.space ||
+			!matches(a.Objects[at], query.Get("labelSelector")) {
 			continue
 		}
 		if phase, is := strings.CutPrefix(query.Get("fieldSelector"), "status.phase="); is && Text(a.Objects[at], "status", "phase") != phase {
@@ -339,5 +340,7 @@ func fail(w http.ResponseWriter, status int, asked Request) {
 	if status == http.StatusConflict && asked.Verb == "create" {
 		reason = "AlreadyExists"
 	}
-	answer(w, status, Object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": asked.String()})
+	answer(w, status, Object{
+		"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": asked.String(),
+	})
 }
