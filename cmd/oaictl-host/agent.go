@@ -78,7 +78,9 @@ func runAgent(ctx context.Context, c call) int {
 type identity struct{ collector inventory.Collector }
 
 // HostID implements agent.Identity.
-func (i identity) HostID(context.Context) (strfmt.UUID, error) { return strfmt.UUID(i.collector.HostID()), nil }
+func (i identity) HostID(context.Context) (strfmt.UUID, error) {
+	return strfmt.UUID(i.collector.HostID()), nil
+}
 
 // step is a step of a package that does not know the agent.
 type step struct{ network.Executor }

@@ -65,9 +65,8 @@ type box struct {
 	stops     []installer.Name // steps in which the installer is ended, each once
 	killed    bool             // it is ended as by SIGKILL
 	end       func()
-	container bool // podman has a container of the installer, which runs or ended
-	writes    int  // of the disk
-	repeated  []string
+	container bool   // podman has a container of the installer, which runs or ended
+	writes    int    // of the disk
 	bootkube  string // the state of bootkube.service
 	progress  string // the state of progress.service
 	leave     context.CancelFunc
@@ -163,7 +162,7 @@ func (b *box) run(ctx context.Context) {
 		Options: options, Service: client, Identity: identity{collector}, Runner: b, Files: b.files, Clock: clock.Real(), Log: b.log,
 		Executors: map[models.StepType]agent.Executor{
 			models.StepTypeInventory:        agent.Of(collector),
-			models.StepTypeInstall:          twice{install, b, client},
+			models.StepTypeInstall:          install,
 			models.StepTypeStopInstallation: install.Stop(),
 			models.StepTypeLogsGather:       &agent.Logs{Options: options, Runner: b, Own: ownLogSender{b}, Log: b.log},
 		},
@@ -186,39 +185,6 @@ type identity struct{ inventory.Collector }
 func (i identity) HostID(context.Context) (strfmt.UUID, error) {
 	return strfmt.UUID(i.Collector.HostID()), nil
 }
-
-// twice does the step install, and asks for it again while the installer runs and after it.
-type twice struct {
-	*agent.Install
-	box    *box
-	client *service.Client
-}
-
-// Execute implements agent.Executor.
-func (w twice) Execute(ctx context.Context, args []string) agent.Reply {
-	again := func() {
-		reply := w.Install.Execute(ctx, args)
-		err := w.client.Reply(ctx, strfmt.UUID(w.box.infraEnv), w.box.id, &models.StepReply{
-			StepType: models.StepTypeInstall, StepID: "install-again", ExitCode: int64(reply.ExitCode), Error: reply.Error,
-		})
-		w.box.mu.Lock()
-		defer w.box.mu.Unlock()
-		w.box.repeated = append(w.box.repeated, fmt.Sprintf("exit code %d, sent: %v", reply.ExitCode, err))
-	}
-	w.box.group.Go(func() {
-		if clock.Real().Sleep(ctx, 3*time.Second) == nil {
-			again()
-		}
-	})
-	reply := w.Install.Execute(ctx, args)
-	if ctx.Err() == nil && w.box.later() {
-		again()
-	}
-	return reply
-}
-
-// later reports whether the machine goes down only later than now.
-func (b *box) later() bool { return len(b.boxes) > 1 }
 
 // Has implements machine.Runner.
 func (b *box) Has(name string) bool { return b.recorder.Has(name) }
@@ -438,7 +404,7 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 		}
 		b.put(mountPoint+"/ignition.firstboot", "")
 		b.put(mountPoint+"/loader/entries/ostree-1.conf", "options ignition.platform.id=metal\n")
-		_ = clock.Real().Sleep(b.ctx, 20*time.Second) // writing takes time
+		_ = clock.Real().Sleep(b.ctx, 90*time.Second) // writing takes time
 		b.stopIn(installer.StepWrite)
 	case strings.HasPrefix(text, "podman images --quiet"):
 		say("0123456789ab\n")

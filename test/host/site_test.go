@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -56,6 +57,8 @@ type site struct {
 	mu         sync.Mutex
 	logged     bytes.Buffer
 	posts      map[string][]string // stages and infos that the service got, by the id of the host
+	replies    map[string][]int64  // exit codes of the steps install, by the id of the host
+	installs   map[string]*again   // by the id of the host
 	refused    []string            // requests that the service refused
 	bootstrap  *box                // while it is the bootstrap
 	serving    bool                // a machine-config-server answers
@@ -82,6 +85,7 @@ func newSite(t *testing.T, speed float64) (s *site, stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s = &site{
 		t: t, ctx: ctx, clock: clock.Scaled(speed), image: disktest.RHCOS(), api: hosttest.New(t), posts: map[string][]string{},
+		replies: map[string][]int64{}, installs: map[string]*again{},
 		ready: map[string]bool{}, exit: make(chan int, 1),
 	}
 	s.log = slog.New(slog.NewTextHandler(lines{s}, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -100,47 +104,115 @@ func newSite(t *testing.T, speed float64) (s *site, stop func()) {
 	}
 }
 
-// watched notes what machines tell the service.
+// again is a step install that the service gives several times.
+type again struct {
+	step  *models.Step
+	times int
+}
+
+// watched notes what machines tell the service, and gives each the step install twice more: a service does so at each poll until
+// the installer tells its first stage.
 func (s *site) watched(next http.Handler) http.Handler {
-	progress := regexp.MustCompile(`/hosts/([^/]+)/progress$`)
+	machines := regexp.MustCompile(`/hosts/([^/]+)/(progress|instructions|downloads/ignition)$`)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body []byte
-		found := progress.FindStringSubmatch(r.URL.Path)
-		if found != nil {
-			body, _ = io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		machine := found != nil || strings.HasSuffix(r.URL.Path, "/instructions") || strings.Contains(r.URL.Path, "/downloads/ignition")
-		if got := r.Header.Get("X-Secret-Key"); machine && got != token {
-			s.t.Errorf("%s %s has the token %q", r.Method, r.URL, got)
-		}
-		status := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		next.ServeHTTP(status, r)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if status.status >= http.StatusBadRequest {
-			s.refused = append(s.refused, fmt.Sprintf("%s %s: %d %s", r.Method, r.URL, status.status, status.body.String()))
+		found := machines.FindStringSubmatch(r.URL.Path)
+		if found == nil {
+			noted := &answer{ResponseWriter: w, status: http.StatusOK}
+			next.ServeHTTP(noted, r)
+			if noted.status >= http.StatusBadRequest {
+				s.refuse(r, noted.status, noted.body.Bytes())
+			}
 			return
 		}
-		if found != nil {
-			var post models.HostProgress
-			if err := json.Unmarshal(body, &post); err != nil {
-				s.t.Errorf("a stage cannot be read: %s", body)
-			}
-			s.posts[found[1]] = append(s.posts[found[1]], fmt.Sprintf("%s %q", post.CurrentStage, post.ProgressInfo))
+		if got := r.Header.Get("X-Secret-Key"); got != token {
+			s.t.Errorf("%s %s has the token %q", r.Method, r.URL, got)
 		}
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		whole := httptest.NewRecorder()
+		next.ServeHTTP(whole, r)
+		content := whole.Body.Bytes()
+		switch {
+		case whole.Code >= http.StatusBadRequest:
+			s.refuse(r, whole.Code, content)
+		case found[2] == "progress":
+			s.takePost(found[1], body)
+		case found[2] == "instructions" && r.Method == http.MethodPost:
+			s.takeReply(found[1], body)
+		case found[2] == "instructions":
+			content = s.giveAgain(found[1], content)
+		}
+		w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
+		w.WriteHeader(whole.Code)
+		_, _ = w.Write(content)
 	})
 }
 
-// statusWriter notes the status of an answer.
-type statusWriter struct {
+func (s *site) refuse(r *http.Request, status int, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = append(s.refused, fmt.Sprintf("%s %s: %d %s", r.Method, r.URL, status, body))
+}
+
+func (s *site) takePost(host string, body []byte) {
+	var post models.HostProgress
+	if err := json.Unmarshal(body, &post); err != nil {
+		s.t.Errorf("a stage cannot be read: %s", body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.posts[host] = append(s.posts[host], fmt.Sprintf("%s %q", post.CurrentStage, post.ProgressInfo))
+}
+
+func (s *site) takeReply(host string, body []byte) {
+	var reply models.StepReply
+	if err := json.Unmarshal(body, &reply); err != nil {
+		s.t.Errorf("the reply to a step cannot be read: %s", body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reply.StepType == models.StepTypeInstall {
+		s.replies[host] = append(s.replies[host], reply.ExitCode)
+	}
+}
+
+// giveAgain adds the step install to the steps of a host that had it before.
+func (s *site) giveAgain(host string, content []byte) []byte {
+	var steps models.Steps
+	if err := json.Unmarshal(content, &steps); err != nil {
+		s.t.Errorf("the steps cannot be read: %s", content)
+		return content
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, step := range steps.Instructions {
+		if step.StepType == models.StepTypeInstall {
+			s.installs[host] = &again{step: step}
+			return content
+		}
+	}
+	had := s.installs[host]
+	if had == nil || had.times == 2 {
+		return content
+	}
+	had.times++
+	steps.Instructions = append(steps.Instructions, had.step)
+	content, err := json.Marshal(steps)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return content
+}
+
+// answer notes the status of an answer.
+type answer struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer // of a refusal
 }
 
 // Write implements http.ResponseWriter.
-func (w *statusWriter) Write(p []byte) (int, error) {
+func (w *answer) Write(p []byte) (int, error) {
 	if w.status >= http.StatusBadRequest {
 		w.body.Write(p)
 	}
@@ -148,7 +220,7 @@ func (w *statusWriter) Write(p []byte) (int, error) {
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (w *statusWriter) WriteHeader(status int) {
+func (w *answer) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -20,7 +20,7 @@ import (
 // gets one event, with the reason.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "m-1", "m-2", "m-3", "w-4")
+		w := newWorld(t, "m-1", "m-2", "m-3", "w-4", "m-5", "m-6", "m-7")
 		w.service.setStage("w-4", models.HostStageWritingImageToDisk)
 		w.node("m-1", "10.0.0.1", true)
 		w.request("first", "m-2", nil)
@@ -30,6 +30,12 @@ func TestRequests(t *testing.T) {
 		w.request("other-address", "m-1", nil, "10.0.0.77")
 		w.request("neighbour", "m-1", nil, "10.0.0.2")
 		w.request("vip", "m-1", nil, "10.0.0.100")
+		w.node("m-5", "10.0.0.55", true) // by DHCP it had 10.0.0.5 before
+		w.request("moved", "m-5", nil, "10.0.0.55")
+		w.node("m-6", "192.168.0.6", true)
+		w.request("away", "m-6", nil, "192.168.0.6")
+		w.node("m-7", "10.0.0.5", true)
+		w.request("stolen", "m-7", nil, "10.0.0.5")
 		w.request("taken", "m-1", nil)
 		later(2*time.Minute, func() { w.service.setStage("w-4", models.HostStageRebooting) })
 		later(5*time.Minute, func() {
@@ -44,7 +50,7 @@ func TestRequests(t *testing.T) {
 				got = append(got, name)
 			}
 		}
-		check.Slice(t, got, []string{"early", "first", "serving"})
+		check.Slice(t, got, []string{"early", "first", "moved", "serving"})
 		reasons := map[string][]string{}
 		for _, name := range w.api.Names("", "events") {
 			if e := w.api.Get("", "events", "default", name); e != nil {
@@ -56,6 +62,7 @@ func TestRequests(t *testing.T) {
 		check.Same(t, reasons, map[string][]string{
 			"foreign": {"UnknownName"}, "early": {"HostNotInstalled"}, "other-address": {"UnknownAddress"}, "neighbour": {"ForeignAddress"},
 			"vip": {"VirtualAddress"}, "taken": {"NodeExists"}, "rival-1": {"RivalKeys"}, "rival-2": {"RivalKeys"},
+			"away": {"UnknownAddress"}, "stolen": {"ForeignAddress"},
 		})
 		approval := w.api.Get("certificates.k8s.io", "certificatesigningrequests", "", "first")["status"].(hosttest.Object)["conditions"].([]any)[0].(hosttest.Object)
 		check.Equal(t, approval["reason"], any("ApprovedByOaictl"))

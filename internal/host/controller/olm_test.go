@@ -186,11 +186,12 @@ func agentBased(w *world, ends time.Duration) {
 	w.api.Put("", "configmaps", hosttest.Object{
 		"metadata": hosttest.Object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": hosttest.Object{"invoker": "agent-installer"},
 	})
-	w.service.trouble = func(_ context.Context, _ string) error {
-		if time.Since(w.boot) >= ends {
-			return answered(http.StatusBadGateway)
+	w.service.trouble = func(ctx context.Context, _ string) error {
+		if time.Since(w.boot) < ends {
+			return nil
 		}
-		return nil
+		<-ctx.Done() // its client sends the request again and again
+		return ctx.Err()
 	}
 	w.service.operators = nil
 	w.api.Put("", "configmaps", hosttest.Object{
@@ -220,9 +221,11 @@ func TestAgentBased(t *testing.T) {
 		w.node("m-2", "10.0.0.2", true)
 		w.node("m-3", "10.0.0.3", true)
 		later(4*time.Minute, func() { w.request("early", "m-1", nil) })
-		later(10*time.Minute, func() { available(w) })
-		later(30*time.Minute, func() {
+		later(10*time.Minute, func() {
 			check.Equal(t, w.approved("early"), true)
+			available(w)
+		})
+		later(30*time.Minute, func() {
 			w.node("m-1", "10.0.0.1", true)
 		})
 		check.Equal(t, w.run(t.Context()), ExitDone)

@@ -286,11 +286,15 @@ func (s *stage) result(w *world) {
 	check.Equal(t, hosttest.Text(master, "status", "hardware", "hostname"), "m-1")
 	check.Equal(t, hosttest.Text(get("", "v1", "nodes", "", "m-2"), "metadata", "labels", "zone"), "a")
 	get("", "v1", "configmaps", "default", "applied")
+	events := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"})
+	about := must.Get(events.Namespace("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=foreign"}))(t)
+	if len(about.Items) == 0 || hosttest.Text(about.Items[0].Object, "reason") != "UnknownName" {
+		t.Errorf("events about the foreign request: %v", about.Items)
+	}
 	event := get("", "v1", "events", "assisted-installer", readyEvent)
 	check.Equal(t, hosttest.Text(event, "reason"), readyEvent)
 	if len(event) > 0 {
-		events := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace("assisted-installer")
-		check.Do(t, events.Delete(ctx, readyEvent, metav1.DeleteOptions{}))
+		check.Do(t, events.Namespace("assisted-installer").Delete(ctx, readyEvent, metav1.DeleteOptions{}))
 	}
 	check.Do(t, s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Delete(ctx, "m-3", metav1.DeleteOptions{}))
 }

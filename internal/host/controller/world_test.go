@@ -30,6 +30,7 @@ import (
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/service"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -42,14 +43,13 @@ const (
 	adminConfig  = "the kubeconfig of the administrator: secret-admin-key"
 )
 
-// answered is an error with the status of an answer.
-type answered int
+// answered is the error of a call that the service answered with a status.
+func answered(status int) error {
+	return fmt.Errorf("as a test wants: %w", &service.Error{Doing: "ask", Status: status, Reason: "as a test wants"})
+}
 
-func (a answered) Error() string   { return fmt.Sprintf("the service answered %d", int(a)) }
-func (a answered) StatusCode() int { return int(a) }
-
-// service is an assisted-service in memory.
-type service struct {
+// fakeService is an assisted-service in memory.
+type fakeService struct {
 	mu        sync.Mutex
 	cluster   models.Cluster
 	operators models.MonitoredOperatorsList
@@ -63,7 +63,7 @@ type service struct {
 
 func ptr[T any](v T) *T { return &v }
 
-func (s *service) called(ctx context.Context, format string, args ...any) error {
+func (s *fakeService) called(ctx context.Context, format string, args ...any) error {
 	call := fmt.Sprintf(format, args...)
 	if s.trouble != nil {
 		if err := s.trouble(ctx, call); err != nil {
@@ -79,25 +79,25 @@ func (s *service) called(ctx context.Context, format string, args ...any) error 
 	return nil
 }
 
-func (s *service) done() []string {
+func (s *fakeService) done() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-func (s *service) status() string {
+func (s *fakeService) status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.cluster.Status
 }
 
-func (s *service) setStatus(status string) {
+func (s *fakeService) setStatus(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cluster.Status = &status
 }
 
-func (s *service) host(name string) *models.Host {
+func (s *fakeService) host(name string) *models.Host {
 	for _, h := range s.cluster.Hosts {
 		if h.RequestedHostname == name {
 			return h
@@ -106,13 +106,13 @@ func (s *service) host(name string) *models.Host {
 	return nil
 }
 
-func (s *service) setStage(name string, stage models.HostStage) {
+func (s *fakeService) setStage(name string, stage models.HostStage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.host(name).Progress = &models.HostProgressInfo{CurrentStage: stage}
 }
 
-func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
+func (s *fakeService) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
 	if s.trouble != nil {
 		if err := s.trouble(ctx, "Cluster"); err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*
 	return &out, nil
 }
 
-func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
+func (s *fakeService) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
 	s.mu.Lock()
 	var h *models.Host
 	for _, one := range s.cluster.Hosts {
@@ -161,11 +161,11 @@ func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stag
 	return nil
 }
 
-func (s *service) TriggerEvent(ctx context.Context, event *models.Event) error {
+func (s *fakeService) TriggerEvent(ctx context.Context, event *models.Event) error {
 	return s.called(ctx, "TriggerEvent %s: %s", event.Name, *event.Message)
 }
 
-func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
+func (s *fakeService) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
 	if err := s.called(ctx, "FinalizingProgress %s", stage); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage m
 	return nil
 }
 
-func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
+func (s *fakeService) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
 	if err := s.called(ctx, "MonitoredOperators"); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models
 	return all, nil
 }
 
-func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
+func (s *fakeService) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
 	if err := s.called(ctx, "UpdateOperator %s %s %s %s", name, version, status, info); err != nil {
 		return err
 	}
@@ -202,11 +202,11 @@ func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, versi
 	return nil
 }
 
-func (s *service) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
+func (s *fakeService) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
 	return s.called(ctx, "UploadIngressCert %s", pem)
 }
 
-func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
+func (s *fakeService) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
 	if err := s.called(ctx, "CompleteInstallation %t %s %d", success, info, len(data)); err != nil {
 		return err
 	}
@@ -218,19 +218,19 @@ func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, succe
 	return nil
 }
 
-func (s *service) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(s.files[name]), s.called(ctx, "ClusterFile %s", name)
 }
 
-func (s *service) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(adminConfig), s.called(ctx, "ClusterCredential %s", name)
 }
 
-func (s *service) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
+func (s *fakeService) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
 	return s.called(ctx, "ClusterLogsProgress %s", state)
 }
 
-func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
+func (s *fakeService) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
 	if infraEnv != nil || host != nil {
 		return errors.New("the logs of a controller are of no host")
 	}
@@ -267,13 +267,14 @@ func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host 
 type world struct {
 	t       *testing.T
 	api     *hosttest.API
-	service *service
+	service *fakeService
 	runner  *machine.Recorder
 	env     map[string]string
 	root    string
 	temp    string
 	log     *Tail
 	boot    time.Time // when the world began
+	direct  bool      // the service is reached without a proxy
 }
 
 func newWorld(t *testing.T, hosts ...string) *world {
@@ -285,7 +286,7 @@ func newWorld(t *testing.T, hosts ...string) *world {
 			"CONTROL_PLANE_COUNT": fmt.Sprint(len(hosts)), "PULL_SECRET_TOKEN": "secret-token",
 		},
 	}
-	w.service = &service{files: map[string]string{}, operators: models.MonitoredOperatorsList{
+	w.service = &fakeService{files: map[string]string{}, operators: models.MonitoredOperatorsList{
 		{Name: "console", OperatorType: models.OperatorTypeBuiltin}, {Name: "cvo", OperatorType: models.OperatorTypeBuiltin},
 	}}
 	c := &w.service.cluster
@@ -393,7 +394,7 @@ func (w *world) run(ctx context.Context) int {
 		Getenv: func(name string) string { return w.env[name] }, Files: hostfile.Files{Root: w.root}, Temporary: w.temp, Runner: w.runner,
 		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.Connect,
 		Service: func(a Access) (Service, error) {
-			if a.Token != "secret-token" || a.Proxy.HTTPS != "http://proxy:3128" {
+			if a.Token != "secret-token" || (a.Proxy.HTTPS != "http://proxy:3128") != w.direct {
 				return nil, fmt.Errorf("wrong access: %+v", a)
 			}
 			return w.service, nil
@@ -415,9 +416,12 @@ func (w *world) text() string {
 	return text
 }
 
+// odd is added to times of a test, so that nothing happens at the moment of a look.
+const odd = 7 * time.Second
+
 // later does something when a time has passed.
 func later(after time.Duration, do func()) {
-	time.AfterFunc(after, do)
+	time.AfterFunc(after+odd, do)
 }
 
 // changes are the calls that change something at the service, in order.
