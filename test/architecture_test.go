@@ -147,7 +147,7 @@ func walls() []wall {
 			breach: [2]string{"internal/simulator/management", "pkg/capi"},
 		},
 		{
-			name: "what ends tests stays with tests", imports: testHelpers(), onlyIn: []string{"internal/kubetest/...", "test/..."},
+			name: "what ends tests stays with tests", imports: testHelpers(), onlyIn: []string{"internal/kubetest/...", "internal/host/hosttest", "test/..."},
 			breach: [2]string{"pkg/install", "internal/shared/must"},
 		},
 		{

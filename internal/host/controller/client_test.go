@@ -44,7 +44,7 @@ func TestRealClient(t *testing.T) {
 			log := slog.New(slog.NewTextHandler(w.log, nil))
 			code := Program{
 				Getenv: func(name string) string { return w.env[name] }, Files: hostfile.Files{Root: w.root}, Temporary: w.temp, Runner: w.runner,
-				Clock: fast, Log: log, Recent: w.log.Bytes, Connect: w.api.connect,
+				Clock: fast, Log: log, Recent: w.log.Bytes, Connect: w.api.Connect,
 				Service: func(a Access) (Service, error) {
 					return service.New(service.Config{URL: a.URL, Token: a.Token, Log: log, Clock: fast})
 				},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -58,15 +59,15 @@ func TestExitCodes(t *testing.T) {
 			}, ExitFailed, 90 * time.Minute, "ask the service",
 		},
 		"proxies that cannot be read": {func(w *world) {
-			w.api.down = func(r request) int {
-				if r.resource == "proxies" {
+			w.api.Down = func(r hosttest.Request) int {
+				if r.Resource == "proxies" {
 					return http.StatusForbidden
 				}
 				return 0
 			}
 		}, ExitFailed, time.Second, "by which proxy the service is reached"},
 		"no proxies yet": {func(w *world) {
-			delete(w.api.objects, key("config.openshift.io", "proxies", "", "cluster"))
+			delete(w.api.Objects, hosttest.Key("config.openshift.io", "proxies", "", "cluster"))
 			w.direct = true
 			later(90*time.Second, func() { w.service.setStatus(models.ClusterStatusCancelled) })
 		}, ExitDone, 3 * time.Minute, "finished"},
@@ -144,9 +145,9 @@ func TestServiceErrors(t *testing.T) {
 			}
 			return nil
 		}
-		refused := map[request]int{}
-		w.api.down = func(r request) int {
-			if r.resource == "proxies" {
+		refused := map[hosttest.Request]int{}
+		w.api.Down = func(r hosttest.Request) int {
+			if r.Resource == "proxies" {
 				return 0
 			}
 			if refused[r]++; refused[r] == 1 {
@@ -218,7 +219,7 @@ func TestFailedWithoutTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1")
 		w.runner.Absent = []string{"oc"}
-		delete(w.api.logs, "assisted-installer/controller-1")
+		delete(w.api.Logs, "assisted-installer/controller-1")
 		later(time.Minute, func() { w.service.setStatus(models.ClusterStatusError) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Equal(t, len(w.service.archives), 2)

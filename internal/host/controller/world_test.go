@@ -28,6 +28,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/host/service"
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -270,7 +271,7 @@ func (s *fakeService) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, h
 // world is a cluster that is being installed.
 type world struct {
 	t       *testing.T
-	api     *api
+	api     *hosttest.API
 	service *fakeService
 	runner  *machine.Recorder
 	env     map[string]string
@@ -284,7 +285,7 @@ type world struct {
 func newWorld(t *testing.T, hosts ...string) *world {
 	t.Helper()
 	w := &world{
-		t: t, api: newAPI(t), runner: &machine.Recorder{}, root: t.TempDir(), temp: t.TempDir(), log: &Tail{}, boot: time.Now(),
+		t: t, api: hosttest.New(t), runner: &machine.Recorder{}, root: t.TempDir(), temp: t.TempDir(), log: &Tail{}, boot: time.Now(),
 		env: map[string]string{
 			"CLUSTER_ID": string(clusterID), "INVENTORY_URL": "https://user:secret-url@assisted.example.com", "OPENSHIFT_VERSION": "4.19.3",
 			"CONTROL_PLANE_COUNT": fmt.Sprint(len(hosts)), "PULL_SECRET_TOKEN": "secret-token",
@@ -307,38 +308,38 @@ func newWorld(t *testing.T, hosts ...string) *world {
 			Inventory: fmt.Sprintf(`{"interfaces":[{"ipv4_addresses":["10.0.0.%d/24"],"ipv6_addresses":["2001:db8::%d/64"]}]}`, i+1, i+1),
 		})
 	}
-	w.api.put("config.openshift.io", "proxies", object{"metadata": object{"name": "cluster"}, "status": object{"httpsProxy": "http://proxy:3128"}})
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": object{"invoker": "assisted-service"},
+	w.api.Put("config.openshift.io", "proxies", hosttest.Object{"metadata": hosttest.Object{"name": "cluster"}, "status": hosttest.Object{"httpsProxy": "http://proxy:3128"}})
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": hosttest.Object{"invoker": "assisted-service"},
 	})
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": ingressCertName, "namespace": ingressCertSpace}, "data": object{ingressCertKey: "CERT"},
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": ingressCertName, "namespace": ingressCertSpace}, "data": hosttest.Object{ingressCertKey: "CERT"},
 	})
-	w.api.put("config.openshift.io", "clusterversions", object{
-		"metadata": object{"name": "version", "creationTimestamp": w.boot.Add(-time.Hour).UTC().Format(time.RFC3339)},
-		"status":   object{"desired": object{"version": "4.19.3"}},
+	w.api.Put("config.openshift.io", "clusterversions", hosttest.Object{
+		"metadata": hosttest.Object{"name": "version", "creationTimestamp": w.boot.Add(-time.Hour).UTC().Format(time.RFC3339)},
+		"status":   hosttest.Object{"desired": hosttest.Object{"version": "4.19.3"}},
 	})
 	w.operator("console", "False", "True", "working on it")
-	w.api.put("", "pods", object{
-		"metadata": object{"name": "controller-1", "namespace": "assisted-installer", "labels": object{"job-name": jobName}},
-		"status":   object{"phase": "Running"},
+	w.api.Put("", "pods", hosttest.Object{
+		"metadata": hosttest.Object{"name": "controller-1", "namespace": "assisted-installer", "labels": hosttest.Object{"job-name": jobName}},
+		"status":   hosttest.Object{"phase": "Running"},
 	})
-	w.api.logs["assisted-installer/controller-1"] = "the log of the pod"
-	w.api.put("", "pods", object{
-		"metadata": object{"name": "mcs-1", "namespace": configServerSpace, "labels": object{"k8s-app": "machine-config-server"}},
+	w.api.Logs["assisted-installer/controller-1"] = "the log of the pod"
+	w.api.Put("", "pods", hosttest.Object{
+		"metadata": hosttest.Object{"name": "mcs-1", "namespace": configServerSpace, "labels": hosttest.Object{"k8s-app": "machine-config-server"}},
 	})
-	w.api.logs[configServerSpace+"/mcs-1"] = ""
+	w.api.Logs[configServerSpace+"/mcs-1"] = ""
 	return w
 }
 
 // operator sets the conditions Available and Progressing of a ClusterOperator.
 func (w *world) operator(name, available, progressing, message string) {
-	w.api.put("config.openshift.io", "clusteroperators", object{
-		"metadata": object{"name": name}, "status": object{
-			"versions": []any{object{"name": "operator", "version": "4.19.3"}},
+	w.api.Put("config.openshift.io", "clusteroperators", hosttest.Object{
+		"metadata": hosttest.Object{"name": name}, "status": hosttest.Object{
+			"versions": []any{hosttest.Object{"name": "operator", "version": "4.19.3"}},
 			"conditions": []any{
-				object{"type": "Available", "status": available, "message": message},
-				object{"type": "Progressing", "status": progressing, "message": message},
+				hosttest.Object{"type": "Available", "status": available, "message": message},
+				hosttest.Object{"type": "Progressing", "status": progressing, "message": message},
 			},
 		},
 	})
@@ -350,10 +351,10 @@ func (w *world) node(name, address string, ready bool, taints ...any) {
 	if ready {
 		status = "True"
 	}
-	w.api.put("", "nodes", object{
-		"metadata": object{"name": name, "labels": object{"node-role.kubernetes.io/master": ""}}, "spec": object{"taints": taints}, "status": object{
-			"conditions": []any{object{"type": "Ready", "status": status}},
-			"addresses":  []any{object{"type": "Hostname", "address": name}, object{"type": "InternalIP", "address": address}},
+	w.api.Put("", "nodes", hosttest.Object{
+		"metadata": hosttest.Object{"name": name, "labels": hosttest.Object{"node-role.kubernetes.io/master": ""}}, "spec": hosttest.Object{"taints": taints}, "status": hosttest.Object{
+			"conditions": []any{hosttest.Object{"type": "Ready", "status": status}},
+			"addresses":  []any{hosttest.Object{"type": "Hostname", "address": name}, hosttest.Object{"type": "InternalIP", "address": address}},
 		},
 	})
 }
@@ -366,7 +367,7 @@ func (w *world) request(name, node string, key *ecdsa.PrivateKey, addresses ...s
 	form := x509.CertificateRequest{
 		Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + node}, SignatureAlgorithm: x509.ECDSAWithSHA256,
 	}
-	spec := object{
+	spec := hosttest.Object{
 		"signerName": "kubernetes.io/kube-apiserver-client-kubelet", "username": bootstrapper, "usages": []any{"digital signature", "client auth"},
 		"groups": []any{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
 	}
@@ -380,23 +381,23 @@ func (w *world) request(name, node string, key *ecdsa.PrivateKey, addresses ...s
 	}
 	der := must.Get(x509.CreateCertificateRequest(rand.Reader, &form, key))(w.t)
 	spec["request"] = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
-	w.api.put("certificates.k8s.io", "certificatesigningrequests", object{
-		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": object{"name": name}, "spec": spec,
+	w.api.Put("certificates.k8s.io", "certificatesigningrequests", hosttest.Object{
+		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": hosttest.Object{"name": name}, "spec": spec,
 	})
 }
 
 func (w *world) approved(name string) bool {
-	r := w.api.get("certificates.k8s.io", "certificatesigningrequests", "", name)
-	status, _ := r["status"].(object)
+	r := w.api.Get("certificates.k8s.io", "certificatesigningrequests", "", name)
+	status, _ := r["status"].(hosttest.Object)
 	conditions, _ := status["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(c any) bool { return c.(object)["type"] == "Approved" })
+	return slices.ContainsFunc(conditions, func(c any) bool { return c.(hosttest.Object)["type"] == "Approved" })
 }
 
 // run runs the controller and returns its exit code.
 func (w *world) run(ctx context.Context) int {
 	return Program{
 		Getenv: func(name string) string { return w.env[name] }, Files: hostfile.Files{Root: w.root}, Temporary: w.temp, Runner: w.runner,
-		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.connect,
+		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.Connect,
 		Service: func(a Access) (Service, error) {
 			if a.Token != "secret-token" || (a.Proxy.HTTPS != "http://proxy:3128") != w.direct {
 				return nil, fmt.Errorf("wrong access: %+v", a)
