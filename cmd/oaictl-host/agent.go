@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -147,10 +148,11 @@ func runDiskSpeed(ctx context.Context, c call) int {
 }
 
 func runLogs(ctx context.Context, c call) int {
-	if err := c.sendLogs(ctx); err != nil {
-		return agent.ExitCode(err)
+	err := c.sendLogs(ctx)
+	if _, wrong := errors.AsType[*logs.Usage](err); wrong {
+		return exitUsage
 	}
-	return 0
+	return agent.ExitCode(err)
 }
 
 func (c call) sendLogs(ctx context.Context) error {
