@@ -70,7 +70,8 @@ func install(ctx context.Context, c call) error {
 	defer done()
 	proxy := proxyOf(kube.Proxy{HTTP: config.HTTPProxy, HTTPS: config.HTTPSProxy, No: config.NoProxy})
 	client, err := service.New(service.Config{
-		URL: config.URL, CACertFile: config.CACertPath, Insecure: config.Insecure, Token: config.Token, Proxy: proxy, Log: log, Clock: realClock(),
+		URL: config.URL, CACertFile: config.CACertPath, Insecure: config.Insecure, Token: config.Token, Proxy: proxy,
+		Log: log, Clock: realClock(),
 	})
 	if err != nil {
 		log.Error("the installer cannot start", "error", err)
@@ -82,7 +83,8 @@ func install(ctx context.Context, c call) error {
 		Clock: realClock(), Log: log, Arch: runtime.GOARCH, Release: config.OpenShiftVersion,
 	}
 	deps := installer.Deps{
-		Service: client, Disks: installerDisks{disks}, Logs: c.installerLogs(config, host), Fetcher: installer.HTTPFetcher{},
+		Service: client, Disks: installerDisks{disks, config.InstallerArgs}, Logs: c.installerLogs(config, host),
+		Fetcher: installer.HTTPFetcher{},
 		BootOrder: bootorder.Order{
 			Variables: machine.EFI{Folder: machine.EFIFolder}, Programs: host, Files: files, Arch: runtime.GOARCH, Log: log,
 			Mounter: mount.Mounter{Programs: host, Files: files, Clock: realClock(), Log: log},
@@ -124,11 +126,22 @@ func (o ownLogs) Send(ctx context.Context, bootstrap bool) error {
 }
 
 // installerDisks are disks for the installer, which does not know the package disk.
-type installerDisks struct{ disk.Disks }
+type installerDisks struct {
+	disk.Disks
+	args []string // for coreos-installer
+}
 
 // Write implements installer.Disks.
 func (d installerDisks) Write(ctx context.Context, image installer.Image) error {
 	return d.Disks.Write(ctx, disk.Image(image))
+}
+
+// Clear implements installer.Disks.
+func (d installerDisks) Clear(ctx context.Context, id blockdevice.Identity) error {
+	if disk.KeepsPartitions(d.args) {
+		return errors.New("it has partitions that are to be kept, so it stays as coreos-installer left it")
+	}
+	return d.Disks.Clear(ctx, id)
 }
 
 // controllerRules are what the controller of oaictl-host may do.

@@ -536,23 +536,24 @@ func TestUpgrade(t *testing.T) {
 
 // TestMedia does not run a step when the installation medium is gone, and names that as the cause of a failure.
 func TestMedia(t *testing.T) {
+	const mounted = "36 25 11:0 / /run/media/iso ro,relatime shared:9 - iso9660 /dev/sr0 ro,nojoliet\n"
 	for name, test := range map[string]struct {
-		mounted string // what findmnt prints
-		code    int
-		gone    bool // from the beginning
-		lost    bool // while the step runs
-		step    Reply
-		want    int64
-		ran     bool
+		mounts string
+		gone   bool // from the beginning
+		lost   bool // while the step runs
+		step   Reply
+		want   int64
+		ran    bool
 	}{
-		"there":                   {mounted: "/dev/sr0 /run/media/iso\n", ran: true},
-		"gone":                    {mounted: "/dev/sr0 /run/media/iso\n", gone: true, want: mediaLost},
-		"lost while a step fails": {mounted: "/dev/sr0 /run/media/iso\n", lost: true, step: Reply{ExitCode: 5, Error: "x"}, want: mediaLost, ran: true},
-		"a step fails":            {mounted: "/dev/sr0 /run/media/iso\n", step: Reply{ExitCode: 5, Error: "x"}, want: 5, ran: true},
-		"not mounted directly":    {mounted: "tmpfs /run\n", gone: true, ran: true},
-		"no device":               {mounted: "//server/share /run/media/iso\n", gone: true, ran: true},
-		"nothing":                 {mounted: "\n", gone: true, ran: true},
-		"findmnt fails":           {code: 1, gone: true, ran: true},
+		"there":                   {mounts: mounted, ran: true},
+		"gone":                    {mounts: mounted, gone: true, want: mediaLost},
+		"lost while a step fails": {mounts: mounted, lost: true, step: Reply{ExitCode: 5, Error: "x"}, want: mediaLost, ran: true},
+		"a step fails":            {mounts: mounted, step: Reply{ExitCode: 5, Error: "x"}, want: 5, ran: true},
+		"not mounted":             {mounts: "25 1 0:23 / /run rw - tmpfs tmpfs rw\n", gone: true, ran: true},
+		"no device":               {mounts: "36 25 0:40 / /run/media/iso ro - cifs //server/share ro\n", gone: true, ran: true},
+		"hidden by another":       {mounts: mounted + "37 25 0:41 / /run/media/iso ro - tmpfs none ro\n", gone: true, ran: true},
+		"nothing":                 {mounts: "\n", gone: true, ran: true},
+		"no mounts are known":     {gone: true, ran: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -564,8 +565,8 @@ func TestMedia(t *testing.T) {
 				if !test.gone {
 					must.Do(t, r.Files.Write("/dev/sr0", []byte("CD001"), 0o644))
 				}
-				r.runner.Reply = func(machine.Command) (machine.Result, error) {
-					return machine.Result{Stdout: []byte(test.mounted), Code: test.code}, nil
+				if test.mounts != "" {
+					must.Do(t, r.Files.Write(mountsFile, []byte(test.mounts), 0o644))
 				}
 				ran := false
 				r.Executors[models.StepTypeInventory] = does(func(context.Context, []string) Reply {

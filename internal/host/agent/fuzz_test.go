@@ -24,7 +24,7 @@ func FuzzInstall(f *testing.F) {
 	}
 	i := &Install{Options: Options{HostID: hostID}, Runner: &machine.Recorder{}, Files: files, Log: quiet()}
 	f.Fuzz(func(t *testing.T, argument string) {
-		request, args, err := i.parse([]string{argument})
+		request, args, err := i.parse(hostID, []string{argument})
 		if err != nil {
 			return
 		}

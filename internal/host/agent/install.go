@@ -35,7 +35,7 @@ type Installer interface {
 
 // Install does the steps install and stop-installation.
 type Install struct {
-	// Options are the agent's. A HostID makes it refuse steps for other hosts.
+	// Options are the agent's.
 	Options Options
 	Runner  machine.Runner
 	Files   hostfile.Files
@@ -65,7 +65,12 @@ const (
 
 // Execute implements Executor: it installs the machine, and returns when the installer has ended.
 func (i *Install) Execute(ctx context.Context, args []string) Reply {
-	request, installerArgs, err := i.parse(args)
+	return i.executeFor(ctx, i.Options.HostID, args)
+}
+
+// executeFor does it for the host that this machine is. own is empty if that is not known.
+func (i *Install) executeFor(ctx context.Context, own strfmt.UUID, args []string) Reply {
+	request, installerArgs, err := i.parse(own, args)
 	if err != nil {
 		return refuse(err)
 	}
@@ -122,13 +127,13 @@ var installerRun = []string{
 }
 
 // parse reads the step's argument. What it returns is safe as arguments of programs.
-func (i *Install) parse(args []string) (*models.InstallCmdRequest, []string, error) {
+func (i *Install) parse(own strfmt.UUID, args []string) (*models.InstallCmdRequest, []string, error) {
 	request, err := decode[models.InstallCmdRequest](string(models.StepTypeInstall), args, i.Log)
 	if err != nil {
 		return nil, nil, err
 	}
 	installerArgs, err := readInstallerArgs(request.InstallerArgs)
-	if err = errors.Join(err, i.checkHost(request), checkImages(request), i.checkDisks(request), checkProxy(request.Proxy),
+	if err = errors.Join(err, checkHost(own, request), checkImages(request), i.checkDisks(request), checkProxy(request.Proxy),
 		checkMustGather(request.MustGatherImage), checkAddresses(request.ServiceIps)); err != nil {
 		return nil, nil, err
 	}
@@ -142,7 +147,7 @@ func (i *Install) parse(args []string) (*models.InstallCmdRequest, []string, err
 }
 
 // checkHost refuses to install this machine as another one.
-func (i *Install) checkHost(request *models.InstallCmdRequest) error {
+func checkHost(own strfmt.UUID, request *models.InstallCmdRequest) error {
 	if *request.Role == models.HostRoleAutoAssign {
 		return errors.New("the role is auto-assign: the service has to decide it before the installation")
 	}
@@ -151,7 +156,7 @@ func (i *Install) checkHost(request *models.InstallCmdRequest) error {
 			return fmt.Errorf("%q is no UUID", beginning(id.String()))
 		}
 	}
-	if own := i.Options.HostID; own != "" && !strings.EqualFold(own.String(), request.HostID.String()) {
+	if own != "" && !strings.EqualFold(own.String(), request.HostID.String()) {
 		return fmt.Errorf("the step installs the host %s, and this is the host %s", request.HostID, own)
 	}
 	return nil

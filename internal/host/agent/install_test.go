@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/openshift/assisted-service/models"
+
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
@@ -336,4 +338,24 @@ func TestManualNetwork(t *testing.T) {
 			check.Equal(t, got, test.want)
 		})
 	}
+}
+
+// TestInstallOfAnotherHost is refused by the agent, which knows its host only since it registered.
+func TestInstallOfAnotherHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		argument := changed(t, map[string]any{"host_id": "44444444-4444-4444-8444-444444444444"})
+		s := &fakeService{instructions: func(int) (*models.Steps, error) {
+			steps := wanted(60, models.StepTypeInstall)
+			steps.Instructions[0].Args = []string{argument}
+			return steps, nil
+		}}
+		r := newRig(t, s)
+		i, runner := newInstall(t)
+		i.Options.HostID = ""
+		r.Executors[models.StepTypeInstall] = i
+		r.runFor(t, 10*time.Second)
+		check.Equal(t, s.replies[0].ExitCode, refused)
+		check.Contains(t, s.replies[0].Error, "this is the host "+string(hostID))
+		check.Equal(t, len(runner.Commands()), 0)
+	})
 }

@@ -4,34 +4,32 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
-	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/clock"
-	"github.com/oaictl/oaictl/internal/shared/escape"
 )
 
 const (
 	// mediaFolder is where a full image is mounted. A minimal image is in memory and has no such folder.
 	mediaFolder = "/run/media/iso"
+	mountsFile  = "/proc/self/mountinfo"
 	// mediaLimit is how long a read may take: virtual media may hang instead of failing.
 	mediaLimit = 20 * time.Second
 )
 
 // media is the removable medium that the machine runs from. nil is a machine without one.
 type media struct {
-	runner machine.Runner
-	files  hostfile.Files
-	clock  clock.Clock
-	log    *slog.Logger
+	files hostfile.Files
+	clock clock.Clock
+	log   *slog.Logger
 
 	mu      sync.Mutex
 	reading *read // nil if there is none
@@ -48,7 +46,7 @@ func (m *media) lost(ctx context.Context) error {
 	if m == nil || !m.files.Exists(mediaFolder) {
 		return nil
 	}
-	device, err := m.device(ctx)
+	device, err := m.device()
 	if err != nil {
 		m.log.Warn("it is not known whether the installation medium is there", "error", err)
 		return nil
@@ -89,22 +87,31 @@ func (m *media) start(device string) *read {
 }
 
 // device is what the medium is mounted from.
-func (m *media) device(ctx context.Context) (string, error) {
-	result, err := m.runner.Run(ctx, machine.Command{
-		Name: "findmnt", Args: []string{"--raw", "--noheadings", "--output", "SOURCE,TARGET", "--target", mediaFolder}, Timeout: mediaLimit,
-	})
+func (m *media) device() (string, error) {
+	content, err := m.files.Read(mountsFile)
 	if err != nil {
 		return "", err
 	}
-	fields := strings.Fields(string(result.Stdout))
-	const sourceAndTarget = 2
-	if len(fields) < sourceAndTarget {
-		return "", errors.New("findmnt names no source of " + mediaFolder)
+	source := mountSource(string(content), mediaFolder)
+	if !strings.HasPrefix(source, "/dev/") {
+		return "", fmt.Errorf("%q is mounted on %s, which is no device", source, mediaFolder)
 	}
-	if fields[1] != mediaFolder || !strings.HasPrefix(fields[0], "/dev/") {
-		return "", fmt.Errorf("%s is mounted on %s, and not a device on %s", escape.Word(fields[0]), escape.Word(fields[1]), mediaFolder)
+	return source, nil
+}
+
+// mountSource is what is mounted on a folder, "" if it is no mount point. Lines are those of proc_pid_mountinfo(5), such as
+// `36 35 11:0 / /run/media/iso ro,relatime - iso9660 /dev/sr0 ro`. The last mount hides the others.
+func mountSource(mounts, folder string) string {
+	const mountPoint, afterDash = 4, 2
+	found := ""
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
+		dash := slices.Index(fields, "-")
+		if dash > mountPoint && len(fields) > dash+afterDash && fields[mountPoint] == folder {
+			found = fields[dash+afterDash]
+		}
 	}
-	return fields[0], nil
+	return found
 }
 
 // readStart reads the first bytes of a device.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -24,6 +25,11 @@ import (
 type Executor interface {
 	// Execute does a step with the service's arguments, which are not checked yet. It returns soon after ctx ends.
 	Execute(ctx context.Context, args []string) Reply
+}
+
+// forHost is an executor that refuses steps for another host.
+type forHost interface {
+	executeFor(ctx context.Context, own strfmt.UUID, args []string) Reply
 }
 
 // Tool is a step of another package, with its result as a program has it.
@@ -116,7 +122,7 @@ func (a *Agent) newSteps() *steps {
 		running: map[models.StepType]*running{}, sent: map[models.StepType]*sent{},
 	}
 	if !a.Options.Dry.Enabled {
-		s.media = &media{runner: a.Runner, files: a.Files, clock: a.Clock, log: a.Log}
+		s.media = &media{files: a.Files, clock: a.Clock, log: a.Log}
 	}
 	return s
 }
@@ -228,7 +234,7 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 	}
 	began := s.clock.Now()
 	log.Debug("the step begins")
-	reply := bounded(s.execute(ctx, step, log))
+	reply := bounded(s.execute(ctx, w, step, log))
 	if reply.ExitCode != 0 {
 		if err := s.media.lost(ctx); err != nil {
 			log.Error("the installation medium cannot be read any more", "error", err)
@@ -267,7 +273,7 @@ func limitOf(kind models.StepType) time.Duration {
 }
 
 // execute does a step. A mistake of an executor is the result of the step: the agent goes on.
-func (s *steps) execute(ctx context.Context, step *models.Step, log *slog.Logger) (reply Reply) {
+func (s *steps) execute(ctx context.Context, w work, step *models.Step, log *slog.Logger) (reply Reply) {
 	executor := s.executors[step.StepType]
 	if executor == nil {
 		return refuse(fmt.Errorf("failed to find action for step type %s", escape.Word(beginning(string(step.StepType)))))
@@ -282,6 +288,9 @@ func (s *steps) execute(ctx context.Context, step *models.Step, log *slog.Logger
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, s.clock.Wall(limit), fmt.Errorf("the step took longer than %s", limit))
 		defer cancel()
+	}
+	if bound, is := executor.(forHost); is {
+		return bound.executeFor(ctx, w.host, step.Args)
 	}
 	return executor.Execute(ctx, step.Args)
 }

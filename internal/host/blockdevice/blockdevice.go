@@ -140,7 +140,9 @@ func (d Disks) writable(id Identity) error {
 	case id.Size == 0:
 		return &Refused{Path: id.Path, Reason: "its size is zero: the drive may have no medium", Next: "choose another disk"}
 	case tree.first("ro") == "1":
-		return &Refused{Path: id.Path, Reason: "the kernel says that it is read-only", Next: "remove its write protection, or choose another disk"}
+		return &Refused{
+			Path: id.Path, Reason: "the kernel says that it is read-only", Next: "remove its write protection, or choose another disk",
+		}
 	}
 	return nil
 }

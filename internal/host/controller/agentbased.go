@@ -37,15 +37,25 @@ func (c *Controller) runAgentBased(ctx context.Context) error {
 		if platform, err = c.installedPlatform(ctx); err != nil {
 			c.Log.Warn("could not read the platform", said(err))
 		}
-	} else if _, err := c.administrator(ctx); err != nil {
-		// It is needed after the service has gone.
-		c.Log.Warn("could not read the kubeconfig of the administrator yet", said(err))
+	} else {
+		c.readKubeconfig(ctx)
 	}
 	c.initializes = c.removesTaint(ctx, platform, cluster, true)
 	c.start(ctx, "following nodes", c.followNodes)
 	c.start(ctx, "applying manifests", c.applyFromCluster)
 	c.startCommon(ctx, platform)
 	return c.awaitAgentBased(ctx, c.Config.ControlPlanes)
+}
+
+// readKubeconfig reads the kubeconfig of the administrator, which is needed after the service has gone.
+func (c *Controller) readKubeconfig(ctx context.Context) {
+	err := c.look(ctx, func(ctx context.Context) error {
+		_, err := c.administrator(ctx)
+		return err
+	})
+	if err != nil {
+		c.Log.Warn("could not read the kubeconfig of the administrator yet", said(err))
+	}
 }
 
 // awaitAgentBased waits for the end of the installation, and then some time for the operators that get manifests. The original

@@ -158,14 +158,33 @@ func (c *Controller) expected(ctx context.Context) (csr.Cluster, error) {
 	}
 	out := expectedOf(k, since)
 	if k.cluster == nil {
+		k.hosts = nil
 		if out.Hosts, err = c.expectedMachines(ctx, since); err != nil {
 			return csr.Cluster{}, err
 		}
 	}
 	for i := range nodes {
-		out.Nodes = append(out.Nodes, csr.Node{Name: nodes[i].Name, Created: nodes[i].Created.Time, Addresses: parsed(nodes[i].Addresses()...)})
+		node := csr.Node{Name: nodes[i].Name, Created: nodes[i].Created.Time, Addresses: parsed(nodes[i].Addresses()...)}
+		out.Nodes = append(out.Nodes, node)
+		allowAddresses(out.Hosts, k.hosts, node)
 	}
 	return out, nil
+}
+
+// allowAddresses allows a host the addresses that its Node reports in a network in which the host had an address before: with
+// the installed system, an interface may get another address than with the live system. The judge still refuses addresses of
+// other machines, and of the cluster.
+func allowAddresses(judged []csr.Host, hosts []host, node csr.Node) {
+	for i := range hosts { // which the judged ones are made of
+		if hosts[i].name != node.Name {
+			continue
+		}
+		for _, address := range node.Addresses {
+			if slices.ContainsFunc(hosts[i].networks, func(n netip.Prefix) bool { return n.Contains(address) }) {
+				judged[i].Allowed = append(judged[i].Allowed, address)
+			}
+		}
+	}
 }
 
 // clusterBegan is when the first request of this installation can have been made. The API server is new: it has no request

@@ -22,6 +22,7 @@ import (
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/service"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
@@ -67,6 +68,9 @@ const (
 	readyEvent    = "AssistedControllerIsReady"
 	readyInterval = time.Second
 	readyLimit    = 70 * time.Minute
+	// hostsLimit is how long the service may take to say which hosts the cluster has. That of the agent-based installer is taken to
+	// have ended then.
+	hostsLimit = 2 * time.Minute
 	// unauthorizedLimit is how many answers in a row may say that the token is not good.
 	unauthorizedLimit = 3
 )
@@ -193,11 +197,11 @@ func (c *Controller) awaitEnd(ctx context.Context) error {
 	unauthorized := 0
 	return c.wait(ctx, waiting{"the installation to end", progressInterval, 2 * longest}, func(ctx context.Context) error {
 		cluster, err := c.Service.Cluster(ctx, c.Config.Cluster, false)
-		if hasStatus(err, http.StatusUnauthorized) {
+		if service.HasStatus(err, http.StatusUnauthorized) {
 			unauthorized++
 		}
 		switch {
-		case hasStatus(err, http.StatusNotFound), unauthorized >= unauthorizedLimit:
+		case service.HasStatus(err, http.StatusNotFound), unauthorized >= unauthorizedLimit:
 			return &lastError{fmt.Errorf("%w: %w", ErrGivenUp, err)}
 		case err != nil:
 			return err
@@ -218,6 +222,8 @@ func (c *Controller) awaitEnd(ctx context.Context) error {
 
 // hosts are those of the cluster as the service has them now, without those of some statuses.
 func (c *Controller) hosts(ctx context.Context, without ...string) ([]host, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Clock.Wall(hostsLimit))
+	defer cancel()
 	cluster, err := c.Service.Cluster(ctx, c.Config.Cluster, true)
 	if err != nil {
 		c.mu.Lock()

@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
 	"github.com/oaictl/oaictl/internal/shared/must"
@@ -58,8 +58,20 @@ func TestExitCodes(t *testing.T) {
 				w.service.trouble = func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() }
 			}, ExitFailed, 90 * time.Minute, "ask the service",
 		},
-		"no proxies": {func(w *world) { delete(w.api.objects, key("config.openshift.io", "proxies", "", "cluster")) }, ExitFailed, time.Second, "proxy"},
-		"no id":      {func(w *world) { delete(w.env, "CLUSTER_ID") }, ExitFailed, time.Second, "CLUSTER_ID is not set"},
+		"proxies that cannot be read": {func(w *world) {
+			w.api.Down = func(r hosttest.Request) int {
+				if r.Resource == "proxies" {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, ExitFailed, time.Second, "by which proxy the service is reached"},
+		"no proxies yet": {func(w *world) {
+			delete(w.api.Objects, hosttest.Key("config.openshift.io", "proxies", "", "cluster"))
+			w.direct = true
+			later(90*time.Second, func() { w.service.setStatus(models.ClusterStatusCancelled) })
+		}, ExitDone, 3 * time.Minute, "finished"},
+		"no id": {func(w *world) { delete(w.env, "CLUSTER_ID") }, ExitFailed, time.Second, "CLUSTER_ID is not set"},
 		"odd values": {
 			func(w *world) {
 				w.env["CLUSTER_ID"], w.env["INVENTORY_URL"], w.env["CONTROL_PLANE_COUNT"], w.env["NOTIFY_NUM_REBOOTS"] = "x", "file:///", "many", "often"
@@ -108,7 +120,7 @@ func TestStopped(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		later(2*time.Minute, cancel)
 		check.Equal(t, w.run(ctx), ExitFailed)
-		check.Equal(t, time.Since(w.boot), 2*time.Minute)
+		check.Equal(t, time.Since(w.boot), 2*time.Minute+odd)
 		for _, call := range w.changes() {
 			if strings.HasPrefix(call, "CompleteInstallation") || strings.Contains(call, "Logs") {
 				t.Errorf("it called %s", call)
@@ -133,9 +145,9 @@ func TestServiceErrors(t *testing.T) {
 			}
 			return nil
 		}
-		refused := map[request]int{}
-		w.api.down = func(r request) int {
-			if r.resource == "proxies" {
+		refused := map[hosttest.Request]int{}
+		w.api.Down = func(r hosttest.Request) int {
+			if r.Resource == "proxies" {
 				return 0
 			}
 			if refused[r]++; refused[r] == 1 {
@@ -167,6 +179,7 @@ func TestOperatorsNeverAvailable(t *testing.T) {
 			return nil
 		}
 		w.runner.Reply = func(c machine.Command) (machine.Result, error) {
+			check.Contains(t, strings.Join(c.Env, " "), "HOME="+w.temp)
 			for _, arg := range c.Args {
 				if folder, is := strings.CutPrefix(arg, "--dest-dir="); is {
 					must.Do(t, os.MkdirAll(filepath.Join(folder, "cluster"), 0o700))
@@ -206,7 +219,7 @@ func TestFailedWithoutTools(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1")
 		w.runner.Absent = []string{"oc"}
-		delete(w.api.logs, "assisted-installer/controller-1")
+		delete(w.api.Logs, "assisted-installer/controller-1")
 		later(time.Minute, func() { w.service.setStatus(models.ClusterStatusError) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Equal(t, len(w.service.archives), 2)
@@ -236,17 +249,3 @@ func TestPeriodicLogs(t *testing.T) {
 		check.Equal(t, len(w.service.archives), 4)
 	})
 }
-
-func TestHasStatus(t *testing.T) {
-	check.Equal(t, hasStatus(errors.Join(errors.New("a"), answered(404)), 404), true)
-	check.Equal(t, hasStatus(answered(500), 404), false)
-	check.Equal(t, hasStatus(coded(404), 404), true)
-	check.Equal(t, hasStatus(errors.New("404"), 404), false)
-	check.Equal(t, hasStatus(nil, 404), false)
-}
-
-// coded is an error as go-openapi makes them.
-type coded int
-
-func (c coded) Error() string          { return "coded" }
-func (c coded) IsCode(status int) bool { return int(c) == status }

@@ -79,7 +79,9 @@ func (c *Controller) gather(ctx context.Context) (err error) {
 		args = append(args, "--image="+image)
 	}
 	c.Log.Info("running must-gather", slog.Any("images", images))
-	if _, err := c.Runner.Run(ctx, machine.Command{Name: "oc", Args: args, Timeout: gatherLimit}); err != nil {
+	// oc keeps what it finds out about the cluster in the folder of its user.
+	home := "HOME=" + scratch.Path(".")
+	if _, err := c.Runner.Run(ctx, machine.Command{Name: "oc", Args: args, Env: []string{home}, Timeout: gatherLimit}); err != nil {
 		return err
 	}
 	size, err := packFolder(scratch, gatherFolder, mustGatherFile)

@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/netip"
@@ -21,6 +22,7 @@ type host struct {
 	*models.Host
 	name      string // of its Node
 	addresses []netip.Addr
+	networks  []netip.Prefix // that the addresses are in
 }
 
 func (h *host) stage() models.HostStage {
@@ -44,12 +46,17 @@ func hostsOf(cluster *models.Cluster, without ...string) ([]host, error) {
 			errs = append(errs, errors.New("the service sent a host without id, infra_env_id or status"))
 			continue
 		}
-		h := host{Host: one, name: model.NodeName(one.RequestedHostname)}
+		h := host{Host: one}
 		if h.has(without...) {
 			continue
 		}
-		var err error
-		if h.addresses, err = addressesOf(one.Inventory); err != nil {
+		hostname, networks, err := readInventory(one.Inventory)
+		h.name = model.NodeName(cmp.Or(one.RequestedHostname, hostname))
+		for _, network := range networks {
+			h.addresses = append(h.addresses, plain(network.Addr()))
+			h.networks = append(h.networks, network.Masked())
+		}
+		if err != nil {
 			errs = append(errs, errors.New(escape.Sprintf("read the inventory of the host %s: %s", one.ID.String(), err)))
 		}
 		hosts = append(hosts, h)
@@ -58,18 +65,18 @@ func hostsOf(cluster *models.Cluster, without ...string) ([]host, error) {
 	return hosts, errors.Join(errs...)
 }
 
-// addressesOf are the addresses in an inventory.
-func addressesOf(inventory string) ([]netip.Addr, error) {
+// readInventory reads the hostname and the addresses in an inventory, with the networks that they are in.
+func readInventory(inventory string) (hostname string, addresses []netip.Prefix, err error) {
 	var content struct {
+		Hostname   string `json:"hostname"`
 		Interfaces []struct {
 			V4 []string `json:"ipv4_addresses"`
 			V6 []string `json:"ipv6_addresses"`
 		} `json:"interfaces"`
 	}
 	if err := json.Unmarshal([]byte(inventory), &content); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	var all []netip.Addr
 	var errs []error
 	for _, nic := range content.Interfaces {
 		for _, text := range slices.Concat(nic.V4, nic.V6) {
@@ -78,10 +85,10 @@ func addressesOf(inventory string) ([]netip.Addr, error) {
 				errs = append(errs, err)
 				continue
 			}
-			all = append(all, plain(prefix.Addr()))
+			addresses = append(addresses, prefix)
 		}
 	}
-	return all, errors.Join(errs...)
+	return content.Hostname, addresses, errors.Join(errs...)
 }
 
 // plain is an address in the form in which addresses are compared.

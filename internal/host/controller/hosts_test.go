@@ -12,6 +12,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
@@ -19,7 +20,7 @@ import (
 // gets one event, with the reason.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "m-1", "m-2", "m-3", "w-4")
+		w := newWorld(t, "m-1", "m-2", "m-3", "w-4", "m-5", "m-6", "m-7")
 		w.service.setStage("w-4", models.HostStageWritingImageToDisk)
 		w.node("m-1", "10.0.0.1", true)
 		w.request("first", "m-2", nil)
@@ -29,6 +30,12 @@ func TestRequests(t *testing.T) {
 		w.request("other-address", "m-1", nil, "10.0.0.77")
 		w.request("neighbour", "m-1", nil, "10.0.0.2")
 		w.request("vip", "m-1", nil, "10.0.0.100")
+		w.node("m-5", "10.0.0.55", true) // by DHCP it had 10.0.0.5 before
+		w.request("moved", "m-5", nil, "10.0.0.55")
+		w.node("m-6", "192.168.0.6", true)
+		w.request("away", "m-6", nil, "192.168.0.6")
+		w.node("m-7", "10.0.0.5", true)
+		w.request("stolen", "m-7", nil, "10.0.0.5")
 		w.request("taken", "m-1", nil)
 		later(2*time.Minute, func() { w.service.setStage("w-4", models.HostStageRebooting) })
 		later(5*time.Minute, func() {
@@ -38,25 +45,26 @@ func TestRequests(t *testing.T) {
 		later(10*time.Minute, func() { w.service.setStatus(models.ClusterStatusCancelled) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		var got []string
-		for _, name := range w.api.names("certificates.k8s.io", "certificatesigningrequests") {
+		for _, name := range w.api.Names("certificates.k8s.io", "certificatesigningrequests") {
 			if w.approved(name) {
 				got = append(got, name)
 			}
 		}
-		check.Slice(t, got, []string{"early", "first", "serving"})
+		check.Slice(t, got, []string{"early", "first", "moved", "serving"})
 		reasons := map[string][]string{}
-		for _, name := range w.api.names("", "events") {
-			if e := w.api.get("", "events", "default", name); e != nil {
-				about := textAt(e, "involvedObject", "name")
-				reasons[about] = append(reasons[about], textAt(e, "reason"))
-				check.Contains(t, textAt(e, "message"), "oc adm certificate approve "+about)
+		for _, name := range w.api.Names("", "events") {
+			if e := w.api.Get("", "events", "default", name); e != nil {
+				about := hosttest.Text(e, "involvedObject", "name")
+				reasons[about] = append(reasons[about], hosttest.Text(e, "reason"))
+				check.Contains(t, hosttest.Text(e, "message"), "oc adm certificate approve "+about)
 			}
 		}
 		check.Same(t, reasons, map[string][]string{
 			"foreign": {"UnknownName"}, "early": {"HostNotInstalled"}, "other-address": {"UnknownAddress"}, "neighbour": {"ForeignAddress"},
 			"vip": {"VirtualAddress"}, "taken": {"NodeExists"}, "rival-1": {"RivalKeys"}, "rival-2": {"RivalKeys"},
+			"away": {"UnknownAddress"}, "stolen": {"ForeignAddress"},
 		})
-		approval := w.api.get("certificates.k8s.io", "certificatesigningrequests", "", "first")["status"].(object)["conditions"].([]any)[0].(object)
+		approval := w.api.Get("certificates.k8s.io", "certificatesigningrequests", "", "first")["status"].(hosttest.Object)["conditions"].([]any)[0].(hosttest.Object)
 		check.Equal(t, approval["reason"], any("ApprovedByOaictl"))
 	})
 }
@@ -72,7 +80,7 @@ func TestFloodOfRequests(t *testing.T) {
 		later(8*time.Minute, func() { w.service.setStatus(models.ClusterStatusCancelled) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Equal(t, w.approved("good"), true)
-		if n := len(w.api.names("", "events")); n > noticesInAll+1 {
+		if n := len(w.api.Names("", "events")); n > noticesInAll+1 {
 			t.Errorf("%d events", n)
 		}
 		check.Contains(t, w.text(), "too many certificate requests are pending")
@@ -85,10 +93,10 @@ func TestLabels(t *testing.T) {
 		w := newWorld(t, "m-1", "w-2")
 		worker := w.service.host("w-2")
 		worker.Role, worker.MachineConfigPoolName, worker.NodeLabels = models.HostRoleWorker, "infra", `{"node-role.kubernetes.io/infra":"","zone":"a"}`
-		w.api.put("machineconfiguration.openshift.io", "machineconfigpools", object{"metadata": object{"name": "worker"}, "spec": object{"paused": false}})
+		w.api.Put("machineconfiguration.openshift.io", "machineconfigpools", hosttest.Object{"metadata": hosttest.Object{"name": "worker"}, "spec": hosttest.Object{"paused": false}})
 		w.node("m-1", "10.0.0.1", true)
 		paused := func() any {
-			return w.api.get("machineconfiguration.openshift.io", "machineconfigpools", "", "worker")["spec"].(object)["paused"]
+			return w.api.Get("machineconfiguration.openshift.io", "machineconfigpools", "", "worker")["spec"].(hosttest.Object)["paused"]
 		}
 		later(2*time.Minute, func() {
 			check.Equal(t, paused(), any(true))
@@ -97,7 +105,7 @@ func TestLabels(t *testing.T) {
 		w.operator("console", "True", "False", "All is well")
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Equal(t, paused(), any(false))
-		labels := w.api.get("", "nodes", "", "w-2")["metadata"].(object)["labels"].(object)
+		labels := w.api.Get("", "nodes", "", "w-2")["metadata"].(hosttest.Object)["labels"].(hosttest.Object)
 		check.Equal(t, labels["zone"], any("a"))
 	})
 }
@@ -107,11 +115,11 @@ func TestUntaint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1")
 		w.service.cluster.Platform.Type = ptr(models.PlatformTypeVsphere)
-		w.node("m-1", "10.0.0.1", false, object{"key": "a", "effect": "NoSchedule"},
-			object{"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"})
+		w.node("m-1", "10.0.0.1", false, hosttest.Object{"key": "a", "effect": "NoSchedule"},
+			hosttest.Object{"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"})
 		later(3*time.Minute, func() { w.service.setStatus(models.ClusterStatusCancelled) })
 		check.Equal(t, w.run(t.Context()), ExitDone)
-		taints := w.api.get("", "nodes", "", "m-1")["spec"].(object)["taints"].([]any)
+		taints := w.api.Get("", "nodes", "", "m-1")["spec"].(hosttest.Object)["taints"].([]any)
 		check.Equal(t, len(taints), 1)
 	})
 }
@@ -125,22 +133,22 @@ func TestBareMetalHosts(t *testing.T) {
 				bareMetal(w, provisions)
 				later(10*time.Minute, func() { w.service.setStatus(models.ClusterStatusCancelled) })
 				check.Equal(t, w.run(t.Context()), ExitDone)
-				master := w.api.get("metal3.io", "baremetalhosts", "openshift-machine-api", "m-1")
-				worker := w.api.get("metal3.io", "baremetalhosts", "openshift-machine-api", "w-2")
-				check.Equal(t, worker["spec"].(object)["consumerRef"].(object)["name"], any("machine-w"))
-				annotations, _ := master["metadata"].(object)["annotations"].(object)
+				master := w.api.Get("metal3.io", "baremetalhosts", "openshift-machine-api", "m-1")
+				worker := w.api.Get("metal3.io", "baremetalhosts", "openshift-machine-api", "w-2")
+				check.Equal(t, worker["spec"].(hosttest.Object)["consumerRef"].(hosttest.Object)["name"], any("machine-w"))
+				annotations, _ := master["metadata"].(hosttest.Object)["annotations"].(hosttest.Object)
 				check.Equal(t, annotations["keep"], any("me"))
 				if provisions {
-					check.Equal(t, master["spec"].(object)["externallyProvisioned"], any(true))
+					check.Equal(t, master["spec"].(hosttest.Object)["externallyProvisioned"], any(true))
 					check.Equal(t, annotations[pausedAnnotation], nil)
 					return
 				}
 				check.Equal(t, annotations[statusAnnotation], nil)
-				status := master["status"].(object)
-				check.Equal(t, textAt(status, "hardware", "hostname"), "m-1")
+				status := master["status"].(hosttest.Object)
+				check.Equal(t, hosttest.Text(status, "hardware", "hostname"), "m-1")
 				check.Equal(t, status["poweredOn"], any(true))
 				check.Equal(t, status["errorCount"], any(float64(0)))
-				check.Equal(t, textAt(status, "lastUpdated"), w.boot.UTC().Format(time.RFC3339))
+				check.Equal(t, hosttest.Text(status, "lastUpdated"), w.boot.UTC().Format(time.RFC3339))
 			})
 		})
 	}
@@ -150,19 +158,19 @@ func TestBareMetalHosts(t *testing.T) {
 func bareMetal(w *world, provisions bool) {
 	w.service.cluster.Platform.Type = ptr(models.PlatformTypeBaremetal)
 	if provisions {
-		w.api.put("metal3.io", "provisionings", object{"metadata": object{"name": "provisioning-configuration"}})
+		w.api.Put("metal3.io", "provisionings", hosttest.Object{"metadata": hosttest.Object{"name": "provisioning-configuration"}})
 	}
-	w.api.put("metal3.io", "baremetalhosts", object{
-		"metadata": object{"name": "m-1", "namespace": "openshift-machine-api", "annotations": object{
+	w.api.Put("metal3.io", "baremetalhosts", hosttest.Object{
+		"metadata": hosttest.Object{"name": "m-1", "namespace": "openshift-machine-api", "annotations": hosttest.Object{
 			"keep": "me", pausedAnnotation: "", statusAnnotation: `{"hardware":{"hostname":"m-1"},"poweredOn":true}`,
-		}}, "spec": object{"consumerRef": object{"name": "machine-m"}},
+		}}, "spec": hosttest.Object{"consumerRef": hosttest.Object{"name": "machine-m"}},
 	})
-	w.api.put("metal3.io", "baremetalhosts", object{
-		"metadata": object{"name": "w-2", "namespace": "openshift-machine-api"}, "spec": object{}, "status": object{},
+	w.api.Put("metal3.io", "baremetalhosts", hosttest.Object{
+		"metadata": hosttest.Object{"name": "w-2", "namespace": "openshift-machine-api"}, "spec": hosttest.Object{}, "status": hosttest.Object{},
 	})
 	machine := func(name, role string) {
-		w.api.put("machine.openshift.io", "machines", object{"metadata": object{
-			"name": name, "namespace": "openshift-machine-api", "labels": object{"machine.openshift.io/cluster-api-machine-role": role},
+		w.api.Put("machine.openshift.io", "machines", hosttest.Object{"metadata": hosttest.Object{
+			"name": name, "namespace": "openshift-machine-api", "labels": hosttest.Object{"machine.openshift.io/cluster-api-machine-role": role},
 		}})
 	}
 	machine("machine-m", "master")
@@ -187,9 +195,9 @@ func TestReboots(t *testing.T) {
 		w.node("m-2", "10.0.0.2", true)
 		w.operator("console", "True", "False", "All is well")
 		later(time.Minute, func() {
-			w.api.mu.Lock()
-			w.api.logs["m-1/wtmp"] = wtmp(2, 1, 7, 2, 8, 2)
-			w.api.mu.Unlock()
+			w.api.Mu.Lock()
+			w.api.Logs["m-1/wtmp"] = wtmp(2, 1, 7, 2, 8, 2)
+			w.api.Mu.Unlock()
 		})
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		calls := strings.Join(w.changes(), "\n")
@@ -198,8 +206,8 @@ func TestReboots(t *testing.T) {
 			t.Error("a number was invented")
 		}
 		check.Contains(t, w.text(), "could not report how often a node was rebooted")
-		for _, r := range w.api.requests {
-			if strings.HasPrefix(r.resource, "nodes/proxy") {
+		for _, r := range w.api.Requests {
+			if strings.HasPrefix(r.Resource, "nodes/proxy") {
 				t.Errorf("the controller itself asked to %s", r)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
@@ -17,9 +18,9 @@ func compact(w *world) {
 	later(40*time.Second, func() {
 		w.node("m-1", "10.0.0.1", true)
 		w.node("m-2.example.com", "10.0.0.2", false)
-		w.api.mu.Lock()
-		w.api.logs[configServerSpace+"/mcs-1"] = `I0101 api.go:109] Pool master requested by address:"10.0.0.3:41234" User-Agent:"Ignition/2.14.0" Accept-Header: "x"` + "\n"
-		w.api.mu.Unlock()
+		w.api.Mu.Lock()
+		w.api.Logs[configServerSpace+"/mcs-1"] = `I0101 api.go:109] Pool master requested by address:"10.0.0.3:41234" User-Agent:"Ignition/2.14.0" Accept-Header: "x"` + "\n"
+		w.api.Mu.Unlock()
 	})
 	later(100*time.Second, func() {
 		w.node("m-2.example.com", "10.0.0.2", true)
@@ -46,8 +47,8 @@ func TestInstallCompact(t *testing.T) {
 			"CompleteInstallation true  0",
 			"ClusterLogsProgress requested", "UploadLogs controller", "ClusterLogsProgress completed",
 		})
-		ready := w.api.get("", "events", "assisted-installer", readyEvent)
-		check.Equal(t, textAt(ready, "message"), "Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start")
+		ready := w.api.Get("", "events", "assisted-installer", readyEvent)
+		check.Equal(t, hosttest.Text(ready, "message"), "Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start")
 		check.Same(t, w.service.archives, []map[string]string{{logsFile: "the log of the pod"}})
 		if took := time.Since(w.boot); took > 6*time.Minute {
 			t.Errorf("it took %s", took)
@@ -62,7 +63,7 @@ func TestInstallSingleNode(t *testing.T) {
 		w := newWorld(t, "sno")
 		w.node("sno", "10.0.0.1", true)
 		w.operator("console", "True", "False", "All is well")
-		w.api.put("config.openshift.io", "clusteroperators", object{"metadata": object{"name": "dns"}})
+		w.api.Put("config.openshift.io", "clusteroperators", hosttest.Object{"metadata": hosttest.Object{"name": "dns"}})
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Slice(t, w.changes(), []string{
 			"Progress sno Joined", "Progress sno Done", "FinalizingProgress Waiting for cluster operators",

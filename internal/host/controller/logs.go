@@ -17,6 +17,7 @@ import (
 
 const (
 	logsInterval      = 5 * time.Minute
+	logsLimit         = 15 * time.Minute
 	finalLogsInterval = 30 * time.Second
 	finalLogsLimit    = 70 * time.Minute
 	logsSize          = 64 << 20 // bytes of the log of the controller
@@ -29,7 +30,8 @@ const (
 // uploadLogs uploads the log of the controller again and again, until ctx ends.
 func (c *Controller) uploadLogs(ctx context.Context) {
 	for c.Clock.Sleep(ctx, logsInterval) == nil {
-		if err := c.look(ctx, func(ctx context.Context) error { return c.upload(ctx, c.ownLog(ctx)) }); err != nil && ctx.Err() == nil {
+		err := c.lookLong(ctx, logsLimit, func(ctx context.Context) error { return c.upload(ctx, c.ownLog(ctx)) })
+		if err != nil && ctx.Err() == nil {
 			c.Log.Warn("could not upload the log of the controller", said(err))
 		}
 	}

@@ -4,7 +4,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -39,29 +38,11 @@ type FileService interface {
 	UploadLogs(ctx context.Context, cluster strfmt.UUID, infraEnv, host *strfmt.UUID, logsType models.LogsType, content io.Reader) error
 }
 
-// Service is the assisted-service. An error with a method StatusCode() int or IsCode(int) bool says with what status the
-// service answered.
+// Service is the assisted-service. An error that wraps a *service.Error says with what status the service answered.
 type Service interface {
 	HostService
 	ClusterService
 	FileService
-}
-
-// hasStatus reports whether an error is an answer of the service with this HTTP status.
-func hasStatus(err error, status int) bool {
-	if is, found := errors.AsType[interface {
-		error
-		StatusCode() int
-	}](err); found {
-		return is.StatusCode() == status
-	}
-	if is, found := errors.AsType[interface {
-		error
-		IsCode(status int) bool
-	}](err); found {
-		return is.IsCode(status)
-	}
-	return false
 }
 
 // NodeCluster is the new cluster as the steps of hosts need it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
@@ -41,25 +42,25 @@ func withOLM(w *world) {
 	w.service.files[manifestsFile] = fmt.Sprintf(`[{"Name":"odf","Content":%q},{"Name":"cnv","Content":"!"}]`, encoded(storageManifests))
 	for _, name := range []string{"lso", "odf"} {
 		space := map[string]string{"lso": "local", "odf": "storage"}[name]
-		w.api.put("operators.coreos.com", "subscriptions", object{
-			"metadata": object{"name": name + "-sub", "namespace": space}, "status": object{"currentCSV": name + ".v1"},
+		w.api.Put("operators.coreos.com", "subscriptions", hosttest.Object{
+			"metadata": hosttest.Object{"name": name + "-sub", "namespace": space}, "status": hosttest.Object{"currentCSV": name + ".v1"},
 		})
 		w.phase(name, space, "Installing", "soon")
 	}
-	w.api.put("batch", "jobs", object{"metadata": object{"name": "bad", "namespace": marketplace}, "status": object{"failed": 1}})
-	w.api.put("batch", "jobs", object{"metadata": object{"name": "good", "namespace": marketplace}, "status": object{"succeeded": 1}})
+	w.api.Put("batch", "jobs", hosttest.Object{"metadata": hosttest.Object{"name": "bad", "namespace": marketplace}, "status": hosttest.Object{"failed": 1}})
+	w.api.Put("batch", "jobs", hosttest.Object{"metadata": hosttest.Object{"name": "good", "namespace": marketplace}, "status": hosttest.Object{"succeeded": 1}})
 	for name, phase := range map[string]string{"bad": "Failed", "good": "Complete"} {
-		w.api.put("operators.coreos.com", "installplans", object{
-			"metadata": object{"name": name, "namespace": "local", "ownerReferences": []any{object{"kind": "Subscription", "name": "lso-sub"}}},
-			"status":   object{"phase": phase},
+		w.api.Put("operators.coreos.com", "installplans", hosttest.Object{
+			"metadata": hosttest.Object{"name": name, "namespace": "local", "ownerReferences": []any{hosttest.Object{"kind": "Subscription", "name": "lso-sub"}}},
+			"status":   hosttest.Object{"phase": phase},
 		})
 	}
 }
 
 func (w *world) phase(name, space, phase, message string) {
-	w.api.put("operators.coreos.com", "clusterserviceversions", object{
-		"metadata": object{"name": name + ".v1", "namespace": space}, "spec": object{"version": "1.0.0"},
-		"status": object{"phase": phase, "message": message},
+	w.api.Put("operators.coreos.com", "clusterserviceversions", hosttest.Object{
+		"metadata": hosttest.Object{"name": name + ".v1", "namespace": space}, "spec": hosttest.Object{"version": "1.0.0"},
+		"status": hosttest.Object{"phase": phase, "message": message},
 	})
 }
 
@@ -70,11 +71,11 @@ func TestOperatorsOfOLM(t *testing.T) {
 		w.node("m-1", "10.0.0.1", true)
 		w.operator("console", "True", "False", "All is well")
 		withOLM(w)
-		w.api.kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
+		w.api.Kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
 		later(5*time.Minute, func() { // the operator brings its kind along
-			w.api.mu.Lock()
-			w.api.kinds["example.com/v1/Storage"] = "storages"
-			w.api.mu.Unlock()
+			w.api.Mu.Lock()
+			w.api.Kinds["example.com/v1/Storage"] = "storages"
+			w.api.Mu.Unlock()
 		})
 		later(10*time.Minute, func() {
 			w.phase("lso", "local", "Succeeded", "fine")
@@ -93,9 +94,9 @@ func TestOperatorsOfOLM(t *testing.T) {
 			"UpdateOperator lso 1.0.0 available fine", "UpdateOperator odf 1.0.0 available fine",
 			"FinalizingProgress Done", "CompleteInstallation true  0", "ClusterLogsProgress requested", "ClusterLogsProgress completed",
 		})
-		check.Slice(t, w.api.names("batch", "jobs"), []string{"good"})
-		check.Slice(t, w.api.names("operators.coreos.com", "installplans"), []string{"good"})
-		if w.api.get("", "configmaps", "default", "from-list") == nil || w.api.get("example.com", "storages", "storage", "main") == nil {
+		check.Slice(t, w.api.Names("batch", "jobs"), []string{"good"})
+		check.Slice(t, w.api.Names("operators.coreos.com", "installplans"), []string{"good"})
+		if w.api.Get("", "configmaps", "default", "from-list") == nil || w.api.Get("example.com", "storages", "storage", "main") == nil {
 			t.Error("not all manifests were applied")
 		}
 		check.Contains(t, w.text(), "the API server does not know the kind Storage of example.com/v1")
@@ -163,9 +164,9 @@ func TestWaitsForClusterVersion(t *testing.T) {
 		w.env["CHECK_CLUSTER_VERSION"] = "true"
 		w.node("m-1", "10.0.0.1", true)
 		version := func(condition string) {
-			w.api.put("config.openshift.io", "clusterversions", object{"metadata": object{"name": "version"}, "status": object{
-				"desired": object{"version": "4.19.3"}, "capabilities": object{"knownCapabilities": []any{"Console"}},
-				"conditions": []any{object{"type": condition, "status": "True", "message": "as said"}},
+			w.api.Put("config.openshift.io", "clusterversions", hosttest.Object{"metadata": hosttest.Object{"name": "version"}, "status": hosttest.Object{
+				"desired": hosttest.Object{"version": "4.19.3"}, "capabilities": hosttest.Object{"knownCapabilities": []any{"Console"}},
+				"conditions": []any{hosttest.Object{"type": condition, "status": "True", "message": "as said"}},
 			}})
 		}
 		version("Progressing")
@@ -182,30 +183,31 @@ func TestWaitsForClusterVersion(t *testing.T) {
 
 // agentBased makes a world of the agent-based installer, whose service ends after a time.
 func agentBased(w *world, ends time.Duration) {
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": object{"invoker": "agent-installer"},
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": hosttest.Object{"invoker": "agent-installer"},
 	})
-	w.service.trouble = func(_ context.Context, _ string) error {
-		if time.Since(w.boot) >= ends {
-			return answered(http.StatusBadGateway)
+	w.service.trouble = func(ctx context.Context, _ string) error {
+		if time.Since(w.boot) < ends {
+			return nil
 		}
-		return nil
+		<-ctx.Done() // its client sends the request again and again
+		return ctx.Err()
 	}
 	w.service.operators = nil
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": object{
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": hosttest.Object{
 			"odf.metadata.yaml": "namespace: storage\nsubscriptionName: odf-sub\nmanifests: [a.yaml]\n", "a.yaml": encoded(storageManifests),
 		},
 	})
-	w.api.put("operators.coreos.com", "subscriptions", object{
-		"metadata": object{"name": "odf-sub", "namespace": "storage"}, "status": object{"currentCSV": "odf.v1"},
+	w.api.Put("operators.coreos.com", "subscriptions", hosttest.Object{
+		"metadata": hosttest.Object{"name": "odf-sub", "namespace": "storage"}, "status": hosttest.Object{"currentCSV": "odf.v1"},
 	})
 	w.phase("odf", "storage", "Succeeded", "fine")
 }
 
 func available(w *world) {
-	w.api.put("config.openshift.io", "clusterversions", object{"metadata": object{"name": "version"}, "status": object{
-		"conditions": []any{object{"type": "Available", "status": "True"}},
+	w.api.Put("config.openshift.io", "clusterversions", hosttest.Object{"metadata": hosttest.Object{"name": "version"}, "status": hosttest.Object{
+		"conditions": []any{hosttest.Object{"type": "Available", "status": "True"}},
 	}})
 }
 
@@ -219,9 +221,11 @@ func TestAgentBased(t *testing.T) {
 		w.node("m-2", "10.0.0.2", true)
 		w.node("m-3", "10.0.0.3", true)
 		later(4*time.Minute, func() { w.request("early", "m-1", nil) })
-		later(10*time.Minute, func() { available(w) })
-		later(30*time.Minute, func() {
+		later(10*time.Minute, func() {
 			check.Equal(t, w.approved("early"), true)
+			available(w)
+		})
+		later(30*time.Minute, func() {
 			w.node("m-1", "10.0.0.1", true)
 		})
 		check.Equal(t, w.run(t.Context()), ExitDone)
@@ -231,7 +235,7 @@ func TestAgentBased(t *testing.T) {
 		if took := time.Since(w.boot); took < 30*time.Minute || took > 32*time.Minute {
 			t.Errorf("it took %s", took)
 		}
-		if w.api.get("example.com", "storages", "storage", "main") == nil {
+		if w.api.Get("example.com", "storages", "storage", "main") == nil {
 			t.Error("the manifests were not applied")
 		}
 	})
@@ -242,15 +246,15 @@ func TestAgentBasedRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1", "m-2", "m-3")
 		agentBased(w, 0)
-		w.api.put("", "configmaps", object{"metadata": object{"name": "cluster-config-v1", "namespace": "kube-system"}, "data": object{
+		w.api.Put("", "configmaps", hosttest.Object{"metadata": hosttest.Object{"name": "cluster-config-v1", "namespace": "kube-system"}, "data": hosttest.Object{
 			"install-config": "platform:\n  baremetal: {}\npullSecret: secret-pull\n",
 		}})
 		w.node("m-2", "10.0.0.2", true)
 		w.node("m-3", "10.0.0.3", true)
-		w.api.put("metal3.io", "baremetalhosts", object{
-			"metadata": object{"name": "rack-1", "namespace": "openshift-machine-api"},
-			"spec":     object{"externallyProvisioned": true, "consumerRef": object{"name": "m"}},
-			"status":   object{"hardware": object{"hostname": "m-1", "nics": []any{object{"ip": "10.0.0.1"}}}},
+		w.api.Put("metal3.io", "baremetalhosts", hosttest.Object{
+			"metadata": hosttest.Object{"name": "rack-1", "namespace": "openshift-machine-api"},
+			"spec":     hosttest.Object{"externallyProvisioned": true, "consumerRef": hosttest.Object{"name": "m"}},
+			"status":   hosttest.Object{"hardware": hosttest.Object{"hostname": "m-1", "nics": []any{hosttest.Object{"ip": "10.0.0.1"}}}},
 		})
 		w.request("good", "m-1", nil)
 		w.request("foreign", "evil", nil)
@@ -272,17 +276,17 @@ func TestAgentBasedSingleNode(t *testing.T) {
 		agentBased(w, 0)
 		w.file(bootstrapKubeconfig, "the kubeconfig of the bootstrap phase")
 		w.phase("odf", "storage", "Installing", "")
-		w.api.kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
+		w.api.Kinds = map[string]string{"/v1/ConfigMap": "configmaps"}
 		later(3*time.Minute, func() { available(w) })
 		later(20*time.Minute, func() { // the operator is late
-			w.api.mu.Lock()
-			w.api.kinds["example.com/v1/Storage"] = "storages"
-			w.api.mu.Unlock()
+			w.api.Mu.Lock()
+			w.api.Kinds["example.com/v1/Storage"] = "storages"
+			w.api.Mu.Unlock()
 		})
 		check.Equal(t, w.run(t.Context()), ExitDone)
 		check.Slice(t, w.changes(), nil)
 		check.Equal(t, w.service.looks, 0)
-		if w.api.get("example.com", "storages", "storage", "main") == nil {
+		if w.api.Get("example.com", "storages", "storage", "main") == nil {
 			t.Error("the manifests were not applied")
 		}
 	})
@@ -296,22 +300,22 @@ func TestAgentBasedWithoutManifests(t *testing.T) {
 		says    string
 	}{
 		"no ConfigMap": {func(w *world) {
-			delete(w.api.objects, key("", "configmaps", "assisted-installer", operatorManifests))
+			delete(w.api.Objects, hosttest.Key("", "configmaps", "assisted-installer", operatorManifests))
 		}, 0, "finished"},
 		"nothing in it": {func(w *world) {
-			w.api.put("", "configmaps", object{"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}})
+			w.api.Put("", "configmaps", hosttest.Object{"metadata": hosttest.Object{"name": operatorManifests, "namespace": "assisted-installer"}})
 		}, 0, "finished"},
 		"unreadable": {func(w *world) {
-			w.api.put("", "configmaps", object{
-				"metadata": object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": object{"a.metadata.yaml": "["},
+			w.api.Put("", "configmaps", hosttest.Object{
+				"metadata": hosttest.Object{"name": operatorManifests, "namespace": "assisted-installer"}, "data": hosttest.Object{"a.metadata.yaml": "["},
 			})
 		}, 0, "a.metadata.yaml"},
 		"never initialized": {func(w *world) {
-			delete(w.api.objects, key("operators.coreos.com", "subscriptions", "storage", "odf-sub"))
+			delete(w.api.Objects, hosttest.Key("operators.coreos.com", "subscriptions", "storage", "odf-sub"))
 		}, lateManifests, "operators did not get their manifests"},
 		"no right": {func(w *world) {
-			w.api.down = func(r request) int {
-				if r.resource == "configmaps" && r.name == operatorManifests {
+			w.api.Down = func(r hosttest.Request) int {
+				if r.Resource == "configmaps" && r.Name == operatorManifests {
 					return http.StatusForbidden
 				}
 				return 0

@@ -93,6 +93,24 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
+// TestReadHosts: what is read of the hosts of the service, and what is left out.
+func TestReadHosts(t *testing.T) {
+	id, infraEnv := strfmt.UUID("5a0e0c6e-4a8a-4c2f-9d6d-000000000001"), infraEnvID
+	cluster := &models.Cluster{Hosts: []*models.Host{
+		{ID: &id, InfraEnvID: infraEnv, Status: ptr("known"), RequestedHostname: "B", Inventory: `{"hostname":"other"}`},
+		{ID: &id, InfraEnvID: infraEnv, Status: ptr("known"), Inventory: `{"hostname":"A","interfaces":[{"ipv4_addresses":["10.0.0.1/24","junk"],"ipv6_addresses":["2001:db8::1/64"]}]}`},
+		{ID: &id, InfraEnvID: infraEnv, Status: ptr("disabled"), RequestedHostname: "c", Inventory: `{}`}, nil, {ID: &id},
+	}}
+	hosts, err := hostsOf(cluster, models.HostStatusDisabled)
+	var got []string
+	for _, h := range hosts {
+		got = append(got, fmt.Sprint(h.name, h.addresses, h.networks))
+	}
+	check.Slice(t, got, []string{"a[10.0.0.1 2001:db8::1] [10.0.0.0/24 2001:db8::/64]", "b[] []"})
+	check.Says(t, err, "junk")
+	check.Says(t, err, "without id, infra_env_id or status")
+}
+
 func TestEnded(t *testing.T) {
 	all := func(statuses ...string) (hosts []host) {
 		for _, s := range statuses {

@@ -83,7 +83,7 @@ func (p Program) run(ctx context.Context) error {
 		return err
 	}
 	proxy, err := cluster.Proxy(ctx)
-	if err != nil {
+	if err != nil && !kube.NotFound(err) { // the kind comes with one of the first manifests
 		return fmt.Errorf("find out by which proxy the service is reached: %w", err)
 	}
 	proxy = kube.Proxy{

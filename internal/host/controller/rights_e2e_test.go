@@ -28,6 +28,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/controller/rights"
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/kubetest"
 	"github.com/oaictl/oaictl/internal/shared/check"
@@ -64,10 +65,10 @@ type stage struct {
 }
 
 // apply makes an object, with its status.
-func (s *stage) apply(group, version, resource, kind string, o object) {
+func (s *stage) apply(group, version, resource, kind string, o hosttest.Object) {
 	s.t.Helper()
 	o["apiVersion"], o["kind"] = strings.TrimPrefix(group+"/"+version, "/"), kind
-	u := &unstructured.Unstructured{Object: copyOf(s.t, o)}
+	u := &unstructured.Unstructured{Object: hosttest.Copy(s.t, o)}
 	at := s.admin.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resource}).Namespace(u.GetNamespace())
 	gone := int64(0)
 	if err := at.Delete(s.t.Context(), u.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &gone}); err != nil && !apierrors.IsNotFound(err) {
@@ -75,7 +76,7 @@ func (s *stage) apply(group, version, resource, kind string, o object) {
 	}
 	made := must.Get(at.Create(s.t.Context(), u, metav1.CreateOptions{}))(s.t, resource)
 	if status, has := o["status"]; has {
-		made.Object["status"] = copyOf(s.t, object{"s": status})["s"]
+		made.Object["status"] = hosttest.Copy(s.t, hosttest.Object{"s": status})["s"]
 		must.Get(at.UpdateStatus(s.t.Context(), made, metav1.UpdateOptions{}))(s.t, resource)
 	}
 }
@@ -88,15 +89,15 @@ func (s *stage) define() {
 		if k.spaced {
 			scope = "Namespaced"
 		}
-		crd := &unstructured.Unstructured{Object: copyOf(s.t, object{
-			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": object{
-				"name": k.resource + "." + k.group, "annotations": object{"api-approved.kubernetes.io": "unapproved, for a test"},
+		crd := &unstructured.Unstructured{Object: hosttest.Copy(s.t, hosttest.Object{
+			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": hosttest.Object{
+				"name": k.resource + "." + k.group, "annotations": hosttest.Object{"api-approved.kubernetes.io": "unapproved, for a test"},
 			},
-			"spec": object{
-				"group": k.group, "scope": scope, "names": object{"plural": k.resource, "singular": strings.ToLower(k.kind), "kind": k.kind},
-				"versions": []any{object{
-					"name": k.version, "served": true, "storage": true, "subresources": object{"status": object{}},
-					"schema": object{"openAPIV3Schema": object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+			"spec": hosttest.Object{
+				"group": k.group, "scope": scope, "names": hosttest.Object{"plural": k.resource, "singular": strings.ToLower(k.kind), "kind": k.kind},
+				"versions": []any{hosttest.Object{
+					"name": k.version, "served": true, "storage": true, "subresources": hosttest.Object{"status": hosttest.Object{}},
+					"schema": hosttest.Object{"openAPIV3Schema": hosttest.Object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
 				}},
 			},
 		})}
@@ -122,7 +123,7 @@ func (s *stage) fill(w *world) {
 		"assisted-installer", "openshift-config", "openshift-config-managed", "openshift-machine-api", marketplace, configServerSpace, "local", "storage",
 	} {
 		namespaces := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-		made := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": space}}}
+		made := &unstructured.Unstructured{Object: hosttest.Object{"apiVersion": "v1", "kind": "Namespace", "metadata": hosttest.Object{"name": space}}}
 		if _, err := namespaces.Create(s.t.Context(), made, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			s.t.Fatal(err)
 		}
@@ -133,39 +134,39 @@ func (s *stage) fill(w *world) {
 	for _, k := range kinds {
 		served[k.resource] = struct{ version, kind string }{k.version, k.kind}
 	}
-	for _, at := range slices.Sorted(maps.Keys(w.api.objects)) {
+	for _, at := range slices.Sorted(maps.Keys(w.api.Objects)) {
 		parts := strings.Split(at, "/")
 		k, known := served[parts[1]]
 		if !known || parts[1] == "jobs" {
 			continue
 		}
-		o := copyOf(s.t, w.api.objects[at])
+		o := hosttest.Copy(s.t, w.api.Objects[at])
 		for _, own := range []string{"resourceVersion", "uid", "creationTimestamp", "ownerReferences"} {
-			delete(o["metadata"].(object), own)
+			delete(o["metadata"].(hosttest.Object), own)
 		}
 		if parts[1] == "baremetalhosts" { // whose kind is the real one
-			o["spec"].(object)["online"] = true
+			o["spec"].(hosttest.Object)["online"] = true
 			delete(o, "status")
 		}
 		s.apply(parts[0], k.version, parts[1], k.kind, o)
 	}
 	for i, name := range []string{"m-1", "m-2"} {
-		s.apply("", "v1", "nodes", "Node", object{"metadata": object{"name": name}, "status": object{
-			"conditions": []any{object{"type": "Ready", "status": "True"}},
-			"addresses":  []any{object{"type": "InternalIP", "address": fmt.Sprintf("10.0.0.%d", i+1)}},
+		s.apply("", "v1", "nodes", "Node", hosttest.Object{"metadata": hosttest.Object{"name": name}, "status": hosttest.Object{
+			"conditions": []any{hosttest.Object{"type": "Ready", "status": "True"}},
+			"addresses":  []any{hosttest.Object{"type": "InternalIP", "address": fmt.Sprintf("10.0.0.%d", i+1)}},
 		}})
 	}
-	s.apply("batch", "v1", "jobs", "Job", object{
-		"metadata": object{"name": "bad", "namespace": marketplace}, "spec": object{"suspend": true, "template": object{"spec": object{
-			"restartPolicy": "Never", "containers": []any{object{"name": "a", "image": "quay.io/a"}},
-		}}}, "status": object{"failed": 1},
+	s.apply("batch", "v1", "jobs", "Job", hosttest.Object{
+		"metadata": hosttest.Object{"name": "bad", "namespace": marketplace}, "spec": hosttest.Object{"suspend": true, "template": hosttest.Object{"spec": hosttest.Object{
+			"restartPolicy": "Never", "containers": []any{hosttest.Object{"name": "a", "image": "quay.io/a"}},
+		}}}, "status": hosttest.Object{"failed": 1},
 	})
 	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(s.t)
 	w.request("first", "m-3", key)
 	w.request("foreign", "evil", key)
 	for _, name := range []string{"first", "foreign"} {
-		o := w.api.get("certificates.k8s.io", "certificatesigningrequests", "", name)
-		spec := o["spec"].(object)
+		o := w.api.Get("certificates.k8s.io", "certificatesigningrequests", "", name)
+		spec := o["spec"].(hosttest.Object)
 		as := rest.CopyConfig(s.kube.Config)
 		as.Impersonate = rest.ImpersonationConfig{UserName: bootstrapper, Groups: []string{
 			"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator",
@@ -173,9 +174,9 @@ func (s *stage) fill(w *world) {
 		s.kube.Grant(s.t, as, bootstrapper, "", rbacv1.PolicyRule{
 			APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"certificatesigningrequests"}, Verbs: []string{"create"},
 		})
-		u := &unstructured.Unstructured{Object: object{
-			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": object{"name": name},
-			"spec": object{"request": spec["request"], "signerName": spec["signerName"], "usages": spec["usages"]},
+		u := &unstructured.Unstructured{Object: hosttest.Object{
+			"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": hosttest.Object{"name": name},
+			"spec": hosttest.Object{"request": spec["request"], "signerName": spec["signerName"], "usages": spec["usages"]},
 		}}
 		at := schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "certificatesigningrequests"}
 		if err := s.admin.Resource(at).Delete(s.t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -240,8 +241,8 @@ func (s *stage) join(ctx context.Context) {
 	at := schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "certificatesigningrequests"}
 	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
 		if s.answered(ctx, at, "first") {
-			s.apply("", "v1", "nodes", "Node", object{"metadata": object{"name": "m-3"}, "status": object{
-				"conditions": []any{object{"type": "Ready", "status": "True"}},
+			s.apply("", "v1", "nodes", "Node", hosttest.Object{"metadata": hosttest.Object{"name": "m-3"}, "status": hosttest.Object{
+				"conditions": []any{hosttest.Object{"type": "Ready", "status": "True"}},
 			}})
 			return
 		}
@@ -259,8 +260,8 @@ func (s *stage) answered(ctx context.Context, at schema.GroupVersionResource, na
 
 // bareMetalMachine has the Machine of the worker from the beginning.
 func bareMetalMachine(w *world) {
-	w.api.put("machine.openshift.io", "machines", object{"metadata": object{
-		"name": "machine-w", "namespace": "openshift-machine-api", "labels": object{"machine.openshift.io/cluster-api-machine-role": "worker"},
+	w.api.Put("machine.openshift.io", "machines", hosttest.Object{"metadata": hosttest.Object{
+		"name": "machine-w", "namespace": "openshift-machine-api", "labels": hosttest.Object{"machine.openshift.io/cluster-api-machine-role": "worker"},
 	}})
 }
 
@@ -270,26 +271,30 @@ func (s *stage) result(w *world) {
 	requests := schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "certificatesigningrequests"}
 	check.Equal(t, s.answered(ctx, requests, "first"), true)
 	check.Equal(t, s.answered(ctx, requests, "foreign"), false)
-	get := func(group, version, resource, space, name string) object {
+	get := func(group, version, resource, space, name string) hosttest.Object {
 		at := schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 		o, err := s.admin.Resource(at).Namespace(space).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			t.Errorf("%s %s: %v", resource, name, err)
-			return object{}
+			return hosttest.Object{}
 		}
 		return o.Object
 	}
 	worker := get("metal3.io", "v1alpha1", "baremetalhosts", "openshift-machine-api", "w-2")
-	check.Equal(t, textAt(worker, "spec", "consumerRef", "name"), "machine-w")
+	check.Equal(t, hosttest.Text(worker, "spec", "consumerRef", "name"), "machine-w")
 	master := get("metal3.io", "v1alpha1", "baremetalhosts", "openshift-machine-api", "m-1")
-	check.Equal(t, textAt(master, "status", "hardware", "hostname"), "m-1")
-	check.Equal(t, textAt(get("", "v1", "nodes", "", "m-2"), "metadata", "labels", "zone"), "a")
+	check.Equal(t, hosttest.Text(master, "status", "hardware", "hostname"), "m-1")
+	check.Equal(t, hosttest.Text(get("", "v1", "nodes", "", "m-2"), "metadata", "labels", "zone"), "a")
 	get("", "v1", "configmaps", "default", "applied")
+	events := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"})
+	about := must.Get(events.Namespace("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=foreign"}))(t)
+	if len(about.Items) == 0 || hosttest.Text(about.Items[0].Object, "reason") != "UnknownName" {
+		t.Errorf("events about the foreign request: %v", about.Items)
+	}
 	event := get("", "v1", "events", "assisted-installer", readyEvent)
-	check.Equal(t, textAt(event, "reason"), readyEvent)
+	check.Equal(t, hosttest.Text(event, "reason"), readyEvent)
 	if len(event) > 0 {
-		events := s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace("assisted-installer")
-		check.Do(t, events.Delete(ctx, readyEvent, metav1.DeleteOptions{}))
+		check.Do(t, events.Namespace("assisted-installer").Delete(ctx, readyEvent, metav1.DeleteOptions{}))
 	}
 	check.Do(t, s.admin.Resource(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}).Delete(ctx, "m-3", metav1.DeleteOptions{}))
 }

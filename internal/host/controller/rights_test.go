@@ -11,6 +11,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/controller/rights"
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/shared/check"
 )
 
@@ -19,24 +20,24 @@ import (
 func everything(w *world) {
 	worker := w.service.host("m-2")
 	worker.Role, worker.MachineConfigPoolName, worker.NodeLabels = models.HostRoleWorker, "infra", `{"zone":"a"}`
-	w.api.put("machineconfiguration.openshift.io", "machineconfigpools", object{"metadata": object{"name": "worker"}, "spec": object{"paused": false}})
+	w.api.Put("machineconfiguration.openshift.io", "machineconfigpools", hosttest.Object{"metadata": hosttest.Object{"name": "worker"}, "spec": hosttest.Object{"paused": false}})
 	bareMetal(w, false)
 	withOLM(w)
 	compact(w)
 	w.phase("lso", "local", "Succeeded", "fine")
 	w.phase("odf", "storage", "Succeeded", "fine")
 	w.env["NOTIFY_NUM_REBOOTS"] = "true"
-	w.api.logs["m-1/wtmp"] = wtmp(2)
+	w.api.Logs["m-1/wtmp"] = wtmp(2)
 	w.request("good", "m-1", nil)
 	w.request("foreign", "evil", nil)
 }
 
 // asked is all that the controller asks of the API server in several installations, each once.
-func asked(t *testing.T) []request {
+func asked(t *testing.T) []hosttest.Request {
 	t.Helper()
-	var all []request
+	var all []hosttest.Request
 	add := func(w *world) {
-		for _, r := range w.api.requests {
+		for _, r := range w.api.Requests {
 			if !slices.Contains(all, r) {
 				all = append(all, r)
 			}
@@ -53,7 +54,7 @@ func asked(t *testing.T) []request {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1")
 		w.service.cluster.Platform.Type = ptr(models.PlatformTypeVsphere)
-		w.node("m-1", "10.0.0.1", false, object{"key": "node.cloudprovider.kubernetes.io/uninitialized"})
+		w.node("m-1", "10.0.0.1", false, hosttest.Object{"key": "node.cloudprovider.kubernetes.io/uninitialized"})
 		later(6*time.Minute, func() { w.service.setStatus(models.ClusterStatusError) })
 		w.runner.Absent = []string{"oc"}
 		check.Equal(t, w.run(t.Context()), ExitDone)
@@ -62,7 +63,7 @@ func asked(t *testing.T) []request {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "m-1", "m-2", "m-3")
 		agentBased(w, 0)
-		w.api.put("", "configmaps", object{"metadata": object{"name": "cluster-config-v1", "namespace": "kube-system"}, "data": object{
+		w.api.Put("", "configmaps", hosttest.Object{"metadata": hosttest.Object{"name": "cluster-config-v1", "namespace": "kube-system"}, "data": hosttest.Object{
 			"install-config": "platform:\n  vsphere: {}\n",
 		}})
 		w.request("foreign", "evil", nil)
@@ -77,10 +78,10 @@ func asked(t *testing.T) []request {
 }
 
 // allows reports whether a rule allows a request.
-func allows(rule rights.Rule, r request) bool {
+func allows(rule rights.Rule, r hosttest.Request) bool {
 	has := func(all []string, one string) bool { return slices.Contains(all, one) || slices.Contains(all, "*") }
-	return has(rule.Groups, r.group) && has(rule.Resources, r.resource) && has(rule.Verbs, r.verb) &&
-		(len(rule.Names) == 0 || slices.Contains(rule.Names, r.name))
+	return has(rule.Groups, r.Group) && has(rule.Resources, r.Resource) && has(rule.Verbs, r.Verb) &&
+		(len(rule.Names) == 0 || slices.Contains(rule.Names, r.Name))
 }
 
 // TestRights: the rules allow all that the controller asks of the API server, and nothing else. So do those of the original,
@@ -88,9 +89,9 @@ func allows(rule rights.Rule, r request) bool {
 func TestRights(t *testing.T) {
 	all := asked(t)
 	for _, signer := range []string{"kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"} {
-		all = append(all, request{"approve", "certificates.k8s.io", "signers", signer}) // which the API server asks for an approval
+		all = append(all, hosttest.Request{Verb: "approve", Group: "certificates.k8s.io", Resource: "signers", Name: signer}) // which the API server asks for an approval
 	}
-	all = append(all, request{"use", "security.openshift.io", "securitycontextconstraints", "hostaccess"}) // for its pod
+	all = append(all, hosttest.Request{Verb: "use", Group: "security.openshift.io", Resource: "securitycontextconstraints", Name: "hostaccess"}) // for its pod
 	for name, rules := range map[string][]rights.Rule{"ours": rights.Rules(), "the original's": original()} {
 		for _, r := range all {
 			if !slices.ContainsFunc(rules, func(rule rights.Rule) bool { return allows(rule, r) }) {
@@ -101,8 +102,8 @@ func TestRights(t *testing.T) {
 	for _, rule := range rights.Rules() {
 		for _, resource := range rule.Resources {
 			for _, verb := range rule.Verbs {
-				if !slices.ContainsFunc(all, func(r request) bool {
-					return r.resource == resource && r.verb == verb && slices.Contains(rule.Groups, r.group)
+				if !slices.ContainsFunc(all, func(r hosttest.Request) bool {
+					return r.Resource == resource && r.Verb == verb && slices.Contains(rule.Groups, r.Group)
 				}) {
 					t.Errorf("the right to %s %s is not used", verb, resource)
 				}

@@ -17,10 +17,12 @@ const (
 	progressInterval = 60 * time.Second
 	fetchInterval    = 10 * time.Second
 
-	// longest is how long the original waits for operators. Here nothing is waited for longer.
+	// longest is how long the original waits for operators. Here no step waits longer, and the whole installation may take twice
+	// that time.
 	longest = 10 * time.Hour
-	// lookLimit is how long one look at what is waited for may take, with all requests in it.
-	lookLimit = 15 * time.Minute
+	// lookLimit is how long one look at what is waited for may take, with all requests in it. The client of the service sends a
+	// request again for up to an hour by itself.
+	lookLimit = 5 * time.Minute
 )
 
 // lastError ends a wait: what is waited for will not come.

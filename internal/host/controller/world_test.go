@@ -28,7 +28,9 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/hosttest"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/service"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
@@ -46,14 +48,13 @@ users: [{name: admin, user: {token: secret-admin-key, exec: {command: rm}}}]
 `
 )
 
-// answered is an error with the status of an answer.
-type answered int
+// answered is the error of a call that the service answered with a status.
+func answered(status int) error {
+	return fmt.Errorf("as a test wants: %w", &service.Error{Doing: "ask", Status: status, Reason: "as a test wants"})
+}
 
-func (a answered) Error() string   { return fmt.Sprintf("the service answered %d", int(a)) }
-func (a answered) StatusCode() int { return int(a) }
-
-// service is an assisted-service in memory.
-type service struct {
+// fakeService is an assisted-service in memory.
+type fakeService struct {
 	mu        sync.Mutex
 	cluster   models.Cluster
 	operators models.MonitoredOperatorsList
@@ -67,7 +68,7 @@ type service struct {
 
 func ptr[T any](v T) *T { return &v }
 
-func (s *service) called(ctx context.Context, format string, args ...any) error {
+func (s *fakeService) called(ctx context.Context, format string, args ...any) error {
 	call := fmt.Sprintf(format, args...)
 	if s.trouble != nil {
 		if err := s.trouble(ctx, call); err != nil {
@@ -83,25 +84,25 @@ func (s *service) called(ctx context.Context, format string, args ...any) error 
 	return nil
 }
 
-func (s *service) done() []string {
+func (s *fakeService) done() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-func (s *service) status() string {
+func (s *fakeService) status() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return *s.cluster.Status
 }
 
-func (s *service) setStatus(status string) {
+func (s *fakeService) setStatus(status string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cluster.Status = &status
 }
 
-func (s *service) host(name string) *models.Host {
+func (s *fakeService) host(name string) *models.Host {
 	for _, h := range s.cluster.Hosts {
 		if h.RequestedHostname == name {
 			return h
@@ -110,13 +111,13 @@ func (s *service) host(name string) *models.Host {
 	return nil
 }
 
-func (s *service) setStage(name string, stage models.HostStage) {
+func (s *fakeService) setStage(name string, stage models.HostStage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.host(name).Progress = &models.HostProgressInfo{CurrentStage: stage}
 }
 
-func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
+func (s *fakeService) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*models.Cluster, error) {
 	if s.trouble != nil {
 		if err := s.trouble(ctx, "Cluster"); err != nil {
 			return nil, err
@@ -141,7 +142,7 @@ func (s *service) Cluster(ctx context.Context, _ strfmt.UUID, withHosts bool) (*
 	return &out, nil
 }
 
-func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
+func (s *fakeService) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage models.HostStage, info string) error {
 	s.mu.Lock()
 	var h *models.Host
 	for _, one := range s.cluster.Hosts {
@@ -165,11 +166,11 @@ func (s *service) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stag
 	return nil
 }
 
-func (s *service) TriggerEvent(ctx context.Context, event *models.Event) error {
+func (s *fakeService) TriggerEvent(ctx context.Context, event *models.Event) error {
 	return s.called(ctx, "TriggerEvent %s: %s", event.Name, *event.Message)
 }
 
-func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
+func (s *fakeService) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage models.FinalizingStage) error {
 	if err := s.called(ctx, "FinalizingProgress %s", stage); err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (s *service) FinalizingProgress(ctx context.Context, _ strfmt.UUID, stage m
 	return nil
 }
 
-func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
+func (s *fakeService) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models.MonitoredOperatorsList, error) {
 	if err := s.called(ctx, "MonitoredOperators"); err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func (s *service) MonitoredOperators(ctx context.Context, _ strfmt.UUID) (models
 	return all, nil
 }
 
-func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
+func (s *fakeService) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, version string, status models.OperatorStatus, info string) error {
 	if err := s.called(ctx, "UpdateOperator %s %s %s %s", name, version, status, info); err != nil {
 		return err
 	}
@@ -206,11 +207,11 @@ func (s *service) UpdateOperator(ctx context.Context, _ strfmt.UUID, name, versi
 	return nil
 }
 
-func (s *service) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
+func (s *fakeService) UploadIngressCert(ctx context.Context, _ strfmt.UUID, pem string) error {
 	return s.called(ctx, "UploadIngressCert %s", pem)
 }
 
-func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
+func (s *fakeService) CompleteInstallation(ctx context.Context, _ strfmt.UUID, success bool, info string, data map[string]any) error {
 	if err := s.called(ctx, "CompleteInstallation %t %s %d", success, info, len(data)); err != nil {
 		return err
 	}
@@ -222,19 +223,19 @@ func (s *service) CompleteInstallation(ctx context.Context, _ strfmt.UUID, succe
 	return nil
 }
 
-func (s *service) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterFile(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(s.files[name]), s.called(ctx, "ClusterFile %s", name)
 }
 
-func (s *service) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
+func (s *fakeService) ClusterCredential(ctx context.Context, _ strfmt.UUID, name string) ([]byte, error) {
 	return []byte(adminConfig), s.called(ctx, "ClusterCredential %s", name)
 }
 
-func (s *service) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
+func (s *fakeService) ClusterLogsProgress(ctx context.Context, _ strfmt.UUID, state models.LogsState) error {
 	return s.called(ctx, "ClusterLogsProgress %s", state)
 }
 
-func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
+func (s *fakeService) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host *strfmt.UUID, kind models.LogsType, content io.Reader) error {
 	if infraEnv != nil || host != nil {
 		return errors.New("the logs of a controller are of no host")
 	}
@@ -270,26 +271,27 @@ func (s *service) UploadLogs(ctx context.Context, _ strfmt.UUID, infraEnv, host 
 // world is a cluster that is being installed.
 type world struct {
 	t       *testing.T
-	api     *api
-	service *service
+	api     *hosttest.API
+	service *fakeService
 	runner  *machine.Recorder
 	env     map[string]string
 	root    string
 	temp    string
 	log     *Tail
 	boot    time.Time // when the world began
+	direct  bool      // the service is reached without a proxy
 }
 
 func newWorld(t *testing.T, hosts ...string) *world {
 	t.Helper()
 	w := &world{
-		t: t, api: newAPI(t), runner: &machine.Recorder{}, root: t.TempDir(), temp: t.TempDir(), log: &Tail{}, boot: time.Now(),
+		t: t, api: hosttest.New(t), runner: &machine.Recorder{}, root: t.TempDir(), temp: t.TempDir(), log: &Tail{}, boot: time.Now(),
 		env: map[string]string{
 			"CLUSTER_ID": string(clusterID), "INVENTORY_URL": "https://user:secret-url@assisted.example.com", "OPENSHIFT_VERSION": "4.19.3",
 			"CONTROL_PLANE_COUNT": fmt.Sprint(len(hosts)), "PULL_SECRET_TOKEN": "secret-token",
 		},
 	}
-	w.service = &service{files: map[string]string{}, operators: models.MonitoredOperatorsList{
+	w.service = &fakeService{files: map[string]string{}, operators: models.MonitoredOperatorsList{
 		{Name: "console", OperatorType: models.OperatorTypeBuiltin}, {Name: "cvo", OperatorType: models.OperatorTypeBuiltin},
 	}}
 	c := &w.service.cluster
@@ -306,38 +308,38 @@ func newWorld(t *testing.T, hosts ...string) *world {
 			Inventory: fmt.Sprintf(`{"interfaces":[{"ipv4_addresses":["10.0.0.%d/24"],"ipv6_addresses":["2001:db8::%d/64"]}]}`, i+1, i+1),
 		})
 	}
-	w.api.put("config.openshift.io", "proxies", object{"metadata": object{"name": "cluster"}, "status": object{"httpsProxy": "http://proxy:3128"}})
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": object{"invoker": "assisted-service"},
+	w.api.Put("config.openshift.io", "proxies", hosttest.Object{"metadata": hosttest.Object{"name": "cluster"}, "status": hosttest.Object{"httpsProxy": "http://proxy:3128"}})
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": "openshift-install-manifests", "namespace": "openshift-config"}, "data": hosttest.Object{"invoker": "assisted-service"},
 	})
-	w.api.put("", "configmaps", object{
-		"metadata": object{"name": ingressCertName, "namespace": ingressCertSpace}, "data": object{ingressCertKey: "CERT"},
+	w.api.Put("", "configmaps", hosttest.Object{
+		"metadata": hosttest.Object{"name": ingressCertName, "namespace": ingressCertSpace}, "data": hosttest.Object{ingressCertKey: "CERT"},
 	})
-	w.api.put("config.openshift.io", "clusterversions", object{
-		"metadata": object{"name": "version", "creationTimestamp": w.boot.Add(-time.Hour).UTC().Format(time.RFC3339)},
-		"status":   object{"desired": object{"version": "4.19.3"}},
+	w.api.Put("config.openshift.io", "clusterversions", hosttest.Object{
+		"metadata": hosttest.Object{"name": "version", "creationTimestamp": w.boot.Add(-time.Hour).UTC().Format(time.RFC3339)},
+		"status":   hosttest.Object{"desired": hosttest.Object{"version": "4.19.3"}},
 	})
 	w.operator("console", "False", "True", "working on it")
-	w.api.put("", "pods", object{
-		"metadata": object{"name": "controller-1", "namespace": "assisted-installer", "labels": object{"job-name": jobName}},
-		"status":   object{"phase": "Running"},
+	w.api.Put("", "pods", hosttest.Object{
+		"metadata": hosttest.Object{"name": "controller-1", "namespace": "assisted-installer", "labels": hosttest.Object{"job-name": jobName}},
+		"status":   hosttest.Object{"phase": "Running"},
 	})
-	w.api.logs["assisted-installer/controller-1"] = "the log of the pod"
-	w.api.put("", "pods", object{
-		"metadata": object{"name": "mcs-1", "namespace": configServerSpace, "labels": object{"k8s-app": "machine-config-server"}},
+	w.api.Logs["assisted-installer/controller-1"] = "the log of the pod"
+	w.api.Put("", "pods", hosttest.Object{
+		"metadata": hosttest.Object{"name": "mcs-1", "namespace": configServerSpace, "labels": hosttest.Object{"k8s-app": "machine-config-server"}},
 	})
-	w.api.logs[configServerSpace+"/mcs-1"] = ""
+	w.api.Logs[configServerSpace+"/mcs-1"] = ""
 	return w
 }
 
 // operator sets the conditions Available and Progressing of a ClusterOperator.
 func (w *world) operator(name, available, progressing, message string) {
-	w.api.put("config.openshift.io", "clusteroperators", object{
-		"metadata": object{"name": name}, "status": object{
-			"versions": []any{object{"name": "operator", "version": "4.19.3"}},
+	w.api.Put("config.openshift.io", "clusteroperators", hosttest.Object{
+		"metadata": hosttest.Object{"name": name}, "status": hosttest.Object{
+			"versions": []any{hosttest.Object{"name": "operator", "version": "4.19.3"}},
 			"conditions": []any{
-				object{"type": "Available", "status": available, "message": message},
-				object{"type": "Progressing", "status": progressing, "message": message},
+				hosttest.Object{"type": "Available", "status": available, "message": message},
+				hosttest.Object{"type": "Progressing", "status": progressing, "message": message},
 			},
 		},
 	})
@@ -349,10 +351,10 @@ func (w *world) node(name, address string, ready bool, taints ...any) {
 	if ready {
 		status = "True"
 	}
-	w.api.put("", "nodes", object{
-		"metadata": object{"name": name, "labels": object{"node-role.kubernetes.io/master": ""}}, "spec": object{"taints": taints}, "status": object{
-			"conditions": []any{object{"type": "Ready", "status": status}},
-			"addresses":  []any{object{"type": "Hostname", "address": name}, object{"type": "InternalIP", "address": address}},
+	w.api.Put("", "nodes", hosttest.Object{
+		"metadata": hosttest.Object{"name": name, "labels": hosttest.Object{"node-role.kubernetes.io/master": ""}}, "spec": hosttest.Object{"taints": taints}, "status": hosttest.Object{
+			"conditions": []any{hosttest.Object{"type": "Ready", "status": status}},
+			"addresses":  []any{hosttest.Object{"type": "Hostname", "address": name}, hosttest.Object{"type": "InternalIP", "address": address}},
 		},
 	})
 }
@@ -365,7 +367,7 @@ func (w *world) request(name, node string, key *ecdsa.PrivateKey, addresses ...s
 	form := x509.CertificateRequest{
 		Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + node}, SignatureAlgorithm: x509.ECDSAWithSHA256,
 	}
-	spec := object{
+	spec := hosttest.Object{
 		"signerName": "kubernetes.io/kube-apiserver-client-kubelet", "username": bootstrapper, "usages": []any{"digital signature", "client auth"},
 		"groups": []any{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"},
 	}
@@ -379,25 +381,25 @@ func (w *world) request(name, node string, key *ecdsa.PrivateKey, addresses ...s
 	}
 	der := must.Get(x509.CreateCertificateRequest(rand.Reader, &form, key))(w.t)
 	spec["request"] = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
-	w.api.put("certificates.k8s.io", "certificatesigningrequests", object{
-		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": object{"name": name}, "spec": spec,
+	w.api.Put("certificates.k8s.io", "certificatesigningrequests", hosttest.Object{
+		"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": hosttest.Object{"name": name}, "spec": spec,
 	})
 }
 
 func (w *world) approved(name string) bool {
-	r := w.api.get("certificates.k8s.io", "certificatesigningrequests", "", name)
-	status, _ := r["status"].(object)
+	r := w.api.Get("certificates.k8s.io", "certificatesigningrequests", "", name)
+	status, _ := r["status"].(hosttest.Object)
 	conditions, _ := status["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(c any) bool { return c.(object)["type"] == "Approved" })
+	return slices.ContainsFunc(conditions, func(c any) bool { return c.(hosttest.Object)["type"] == "Approved" })
 }
 
 // run runs the controller and returns its exit code.
 func (w *world) run(ctx context.Context) int {
 	return Program{
 		Getenv: func(name string) string { return w.env[name] }, Files: hostfile.Files{Root: w.root}, Temporary: w.temp, Runner: w.runner,
-		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.connect,
+		Clock: clock.Real(), Log: slog.New(slog.NewTextHandler(w.log, nil)), Recent: w.log.Bytes, Connect: w.api.Connect,
 		Service: func(a Access) (Service, error) {
-			if a.Token != "secret-token" || a.Proxy.HTTPS != "http://proxy:3128" {
+			if a.Token != "secret-token" || (a.Proxy.HTTPS != "http://proxy:3128") != w.direct {
 				return nil, fmt.Errorf("wrong access: %+v", a)
 			}
 			return w.service, nil
@@ -419,9 +421,12 @@ func (w *world) text() string {
 	return text
 }
 
+// odd is added to times of a test, so that nothing happens at the moment of a look.
+const odd = 7 * time.Second
+
 // later does something when a time has passed.
 func later(after time.Duration, do func()) {
-	time.AfterFunc(after, do)
+	time.AfterFunc(after+odd, do)
 }
 
 // changes are the calls that change something at the service, in order.

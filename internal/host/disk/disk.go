@@ -106,7 +106,7 @@ func (d Disks) mounter() mount.Mounter {
 }
 
 // Clear zeroes the first and the last MiB of a disk, so that it does not boot, also if ctx ended. It takes four seconds at most.
-// Partitions that arguments said to keep are lost, too. Write needs no Clear after it: it has done so itself where necessary.
+// Partitions that arguments say to keep are lost, too: KeepsPartitions tells them.
 func (d Disks) Clear(ctx context.Context, id blockdevice.Identity) error {
 	return inTime(ctx, func(ctx context.Context) error {
 		if err := d.mounter().Release(ctx, bootVolume); err != nil {
@@ -122,6 +122,13 @@ func (d Disks) Clear(ctx context.Context, id blockdevice.Identity) error {
 		}
 		return errors.Join(err, device.Close())
 	})
+}
+
+// KeepsPartitions reports whether arguments for coreos-installer say to keep partitions of the disk. Then a failed Write has
+// left a partition table with only these, which boots nothing, and Clear is not called.
+func KeepsPartitions(args []string) bool {
+	options, err := coreos.Parse(args)
+	return err == nil && options.Keep
 }
 
 // inTime waits for a function, but not longer than clearLimit: a broken disk may not answer.
@@ -343,7 +350,7 @@ func (d Disks) run(ctx context.Context, target Image, options coreos.Options) er
 	if err == nil {
 		return nil
 	}
-	if len(options.Child) > 0 {
+	if options.Keep {
 		return err // it has written a partition table with only the partitions to keep
 	}
 	return errors.Join(err, d.Clear(ctx, target.Disk))

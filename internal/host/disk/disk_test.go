@@ -441,6 +441,16 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+func TestKeepsPartitions(t *testing.T) {
+	for args, keeps := range map[string]bool{
+		"--save-partindex 5-": true, "--save-partlabel=data*": true, "--append-karg a": false, "--offline": false, "--unknown": false,
+	} {
+		if got := KeepsPartitions(strings.Fields(args)); got != keeps {
+			t.Errorf("%s: %t", args, got)
+		}
+	}
+}
+
 // TestMappedDisk shows what becomes of the partitions of a multipath device, which the kernel does not have.
 func TestMappedDisk(t *testing.T) {
 	b := newBox(t)

@@ -78,6 +78,9 @@ type Step struct {
 	Retry Retry
 	// Limit is how long the step may take, with all tries.
 	Limit time.Duration
+	// Patient means that a step which waits goes on after Limit while the service still counts on the host: it may only warn
+	// about a slow stage, and it waits for people who have to change the boot order of another host.
+	Patient bool
 	// BestEffort means that the installation goes on without it if it fails.
 	BestEffort bool
 	// Always means that the step is done again by an installer that was started again.
@@ -107,6 +110,8 @@ const (
 	skipMCOLimit = 40 * time.Minute
 	logsLimit    = 20 * time.Minute
 	briefLimit   = 10 * time.Minute
+	// longestWait is how long a patient step may take. The service gives an installation 24 hours.
+	longestWait = 24 * time.Hour
 )
 
 // Plan lists the steps of an installation. It does nothing itself.
@@ -171,7 +176,7 @@ func (p *planner) ignition() {
 	}
 	p.bootstrap()
 	p.add(
-		Step{Name: StepWaitBootkube, Stage: models.HostStageWaitingForBootkube, Limit: stageLimit},
+		Step{Name: StepWaitBootkube, Stage: models.HostStageWaitingForBootkube, Limit: stageLimit, Patient: true},
 		Step{Name: StepMergeIgnition, Limit: briefLimit},
 	)
 	p.role = models.HostRoleMaster
@@ -184,7 +189,7 @@ func (p *planner) write() {
 	}
 	p.add(write)
 	if p.role == models.HostRoleWorker {
-		wait := Step{Name: StepWaitHosts, Stage: models.HostStageWaitingForControlPlane, Limit: stageLimit}
+		wait := Step{Name: StepWaitHosts, Stage: models.HostStageWaitingForControlPlane, Limit: stageLimit, Patient: true}
 		if p.facts.AddHosts {
 			wait = Step{Name: StepHostsExist, Stage: models.HostStageWaitingForControlPlane, Limit: briefLimit}
 		}
@@ -202,13 +207,15 @@ func (p *planner) write() {
 func (p *planner) tail() {
 	p.add(
 		Step{Name: StepPrepareWait, Stage: models.HostStageWaitingForControlPlane, Info: infoPreparing, Limit: briefLimit},
-		Step{Name: StepWaitMasters, Stage: models.HostStageWaitingForControlPlane, Info: infoMasters, Limit: stageLimit},
-		Step{Name: StepWaitArbiters, Limit: stageLimit},
-		Step{Name: StepWaitBootkube, Stage: models.HostStageWaitingForBootkube, Limit: stageLimit},
-		Step{Name: StepWaitETCD, Stage: models.HostStageWaitingForBootkube, Info: infoETCD, Limit: stageLimit},
-		Step{Name: StepWaitController, Stage: models.HostStageWaitingForController, Info: infoControllerReady, Limit: stageLimit},
-		Step{Name: StepWaitWorkers, Limit: stageLimit},
-		Step{Name: StepWaitConfigs, Limit: stageLimit},
+		Step{Name: StepWaitMasters, Stage: models.HostStageWaitingForControlPlane, Info: infoMasters, Limit: stageLimit, Patient: true},
+		Step{Name: StepWaitArbiters, Limit: stageLimit, Patient: true},
+		Step{Name: StepWaitBootkube, Stage: models.HostStageWaitingForBootkube, Limit: stageLimit, Patient: true},
+		Step{Name: StepWaitETCD, Stage: models.HostStageWaitingForBootkube, Info: infoETCD, Limit: stageLimit, Patient: true},
+		Step{
+			Name: StepWaitController, Stage: models.HostStageWaitingForController, Info: infoControllerReady, Limit: stageLimit, Patient: true,
+		},
+		Step{Name: StepWaitWorkers, Limit: stageLimit, Patient: true},
+		Step{Name: StepWaitConfigs, Limit: stageLimit, Patient: true},
 	)
 }
 

@@ -92,6 +92,9 @@ func line(s Step) string {
 	if s.BestEffort {
 		text += " | best effort"
 	}
+	if s.Patient {
+		text += " | patient"
+	}
 	if s.Always {
 		text += " | always"
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 const (
@@ -22,8 +23,11 @@ type reporter struct {
 	run  *run
 	news chan int
 	done chan struct{}
-	told int
-	seen int
+
+	mu    sync.Mutex // the output of a program may come after what started it ended
+	ended bool
+	told  int
+	seen  int
 }
 
 func (r *run) newReporter(ctx context.Context) *reporter {
@@ -37,8 +41,13 @@ func (r *run) newReporter(ctx context.Context) *reporter {
 	return p
 }
 
-// percent takes a number, from one goroutine. It begins anew when the number falls.
+// percent takes a number. It begins anew when the number falls.
 func (p *reporter) percent(percent int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
 	if percent < p.seen {
 		p.told = 0
 	}
@@ -56,7 +65,10 @@ func (p *reporter) percent(percent int) {
 
 // end waits until the last number is told.
 func (p *reporter) end() {
+	p.mu.Lock()
+	p.ended = true
 	close(p.news)
+	p.mu.Unlock()
 	<-p.done
 }
 

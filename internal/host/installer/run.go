@@ -84,7 +84,10 @@ type run struct {
 	stage     models.HostStage     // the stage that was posted last
 	disk      blockdevice.Identity // the disk to install to, once it is checked
 	apiServer Kube                 // of the new cluster, once it is needed
-	grown     bool                 // the root partition was made larger
+	// patience is when the step asks the service whether it still waits for this host; zero if it does not ask.
+	patience time.Time
+
+	grown bool // the root partition was made larger
 
 	watchers sync.WaitGroup
 	watching context.CancelFunc
@@ -219,11 +222,17 @@ func (r *run) do(ctx context.Context, step Step, action func(context.Context) er
 	if action == nil {
 		return nil
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, step.Limit, errLimit)
+	limit := step.Limit
+	r.patience = time.Time{}
+	if step.Patient {
+		r.patience = r.Clock.Now().Add(limit)
+		limit = longestWait
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
 	err := r.try(limited, step, action)
 	if err != nil && errors.Is(context.Cause(limited), errLimit) && !errors.Is(err, errLimit) {
-		err = fmt.Errorf("the step %s took longer than %s: %w", step.Name, step.Limit, err)
+		err = fmt.Errorf("the step %s took longer than %s: %w", step.Name, limit, err)
 	}
 	if err != nil && step.BestEffort && ctx.Err() == nil {
 		r.Log.Warn("the step failed, and the installation goes on without it", "step", step.Name, "why", r.text(err))

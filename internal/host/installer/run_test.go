@@ -216,6 +216,19 @@ func TestPercent(t *testing.T) {
 	})
 }
 
+// TestLateProgress: a number that comes after writing ended is dropped.
+func TestLateProgress(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.writing = func(_ context.Context, image Image) error {
+			time.AfterFunc(time.Hour, func() { image.Progress(7) })
+			return nil
+		}
+		must.Do(t, w.installer(parse(t, flags("master", 3)...)).Run(t.Context()))
+		time.Sleep(2 * time.Hour)
+		check.Equal(t, slices.Contains(w.infos(), "7%"), false)
+	})
+}
+
 // TestSlowService: writing does not wait for the service, which is told only the newest numbers.
 func TestSlowService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

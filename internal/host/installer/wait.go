@@ -5,7 +5,10 @@ package installer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/shared/escape"
 )
@@ -66,11 +69,43 @@ func (r *run) waitFor(ctx context.Context, w wait) error {
 				r.post(ctx, "waiting for "+w.what+": "+escape.Word(state))
 			}
 		}
-		if err := r.Clock.Sleep(ctx, lookEvery); err != nil {
+		err = r.stillExpected(ctx)
+		if err == nil {
+			err = r.Clock.Sleep(ctx, lookEvery)
+		}
+		if err != nil {
 			return fmt.Errorf("waited %s for %s, and saw: %s; %s: %w",
 				r.Clock.Now().Sub(began).Round(time.Second), w.what, escape.Word(state), w.next, err)
 		}
 	}
+}
+
+// stillExpected returns an error if a patient step has taken longer than its limit, and the service does not count on this host
+// any more. A service that does not answer is asked again.
+func (r *run) stillExpected(ctx context.Context) error {
+	now := r.Clock.Now()
+	if r.patience.IsZero() || now.Before(r.patience) {
+		return nil
+	}
+	r.patience = now.Add(sayEvery)
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	host, err := r.Service.Host(ctx, r.infraEnv, r.host)
+	if err != nil {
+		r.Log.Warn("the service does not say whether it still waits for this host", "why", r.text(err))
+		return nil
+	}
+	status := "unknown"
+	if host.Status != nil {
+		status = *host.Status
+	}
+	if slices.Contains([]string{
+		models.HostStatusInstalling, models.HostStatusInstallingInProgress, models.HostStatusInstallingPendingUserAction,
+	}, status) {
+		r.Log.Info("it takes longer than usual, and the service still waits for this host", "status", status)
+		return nil
+	}
+	return fmt.Errorf("%w, and the service does not wait for this host any more: its status is %q", errLimit, status)
 }
 
 // timeLeft is how long a context has left, for people.

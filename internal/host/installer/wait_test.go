@@ -123,6 +123,50 @@ func checkSaidEachMinute(t *testing.T, log string) {
 	}
 }
 
+// TestPatience: a wait goes on after its limit while the service counts on the host.
+func TestPatience(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		ready      time.Duration // when the nodes are
+		until      time.Duration // how long the service waits
+		hostFails  bool          // the service does not answer
+		ends, says string
+	}{
+		{"ready after three hours", 3 * time.Hour, 24 * time.Hour, false, "3h", ""},
+		{"given up after two hours", 3 * time.Hour, 2 * time.Hour, false, "2h", `the service does not wait for this host any more: its status is "error"`},
+		{"never", 100 * time.Hour, 100 * time.Hour, false, "24h", "the step took too long"},
+		{"the service is away", 3 * time.Hour, time.Minute, true, "3h", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				began := time.Now()
+				w.nodes = func() []kube.Node {
+					ready := time.Since(began) > row.ready
+					return []kube.Node{w.node("node-1", ready), w.node("node-2", ready)}
+				}
+				w.host.Status = swag.String(models.HostStatusInstallingInProgress)
+				time.AfterFunc(row.until, func() {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					w.host.Status = swag.String(models.HostStatusError)
+					if row.hostFails {
+						w.hostErr = errors.New("no route to host")
+					}
+				})
+				i := w.installer(parse(t, flags("bootstrap", 3)...))
+				err := i.Run(t.Context())
+				if row.says == "" {
+					must.Do(t, err)
+				} else {
+					check.Says(t, err, row.says)
+				}
+				check.Equal(t, time.Since(began).Truncate(time.Hour), must.Get(time.ParseDuration(row.ends))(t))
+				checkSaidEachMinute(t, w.logged())
+			})
+		})
+	}
+}
+
 // TestWaitEnds: waits end when what they wait for happens after a while.
 func TestWaitEnds(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {

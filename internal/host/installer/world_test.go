@@ -78,6 +78,7 @@ type world struct {
 	posts   []post
 	calls   []string
 	refuse  func(stage models.HostStage, info string) error
+	hostErr error
 	slow    time.Duration // how long a post takes
 
 	// The machine.
@@ -337,6 +338,9 @@ func (w *world) Cluster(_ context.Context, _ strfmt.UUID, withHosts bool) (*mode
 func (w *world) Host(context.Context, strfmt.UUID, strfmt.UUID) (*models.Host, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.hostErr != nil {
+		return nil, w.hostErr
+	}
 	one := *w.host
 	progress := *w.host.Progress
 	one.Progress = &progress

@@ -46,12 +46,18 @@ type Client struct {
 	raw     rest.Interface
 }
 
+// errTooLong is the error of an answer that has more bytes than are read.
+var errTooLong = errors.New("the answer of the API server is too long")
+
 // New makes a client. No request is sent.
-func New(config *rest.Config) (*Client, error) {
+func New(config *rest.Config) (*Client, error) { return newClient(config, bodyLimit) }
+
+// newClient makes a client that reads answers of so many bytes.
+func newClient(config *rest.Config, limit int64) (*Client, error) {
 	config = dynamic.ConfigFor(config)
 	config.QPS, config.Burst = queriesPerSecond, queryBurst
 	config.Timeout = requestLimit
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limited{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return limited{next, limit} })
 	objects, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client of the API server %s: %w", config.Host, err)
@@ -64,13 +70,16 @@ func New(config *rest.Config) (*Client, error) {
 }
 
 // limited ends answers that are too long with an error.
-type limited struct{ next http.RoundTripper }
+type limited struct {
+	next  http.RoundTripper
+	limit int64
+}
 
 // RoundTrip implements http.RoundTripper.
 func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(request)
 	if err == nil && response.Body != nil {
-		response.Body = &limitedBody{ReadCloser: response.Body, rest: bodyLimit}
+		response.Body = &limitedBody{ReadCloser: response.Body, rest: l.limit}
 	}
 	return response, err
 }
@@ -84,7 +93,7 @@ type limitedBody struct {
 func (l *limitedBody) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.rest -= int64(n); l.rest < 0 {
-		return 0, fmt.Errorf("the answer of the API server has more than %d bytes", bodyLimit)
+		return 0, errTooLong
 	}
 	return n, err
 }
@@ -105,10 +114,22 @@ func of(group, version, resource string) schema.GroupVersionResource {
 
 // list reads all objects of a kind, in one namespace, or with "" in all.
 func list[T any](ctx context.Context, c *Client, kind schema.GroupVersionResource, space string, options metav1.ListOptions) ([]T, error) {
+	return listTrimmed(ctx, c, kind, space, options, func(*T) {})
+}
+
+// listTrimmed reads all objects, and lets go of what trim removes. If objects are so large that an answer is too long, fewer are
+// asked for at once: large objects cannot hide the others.
+func listTrimmed[T any](ctx context.Context, c *Client, kind schema.GroupVersionResource, space string, options metav1.ListOptions,
+	trim func(*T),
+) ([]T, error) {
 	var all []T
 	options.Limit = pageSize
 	for pages := 1; ; pages++ {
 		part, err := c.objects.Resource(kind).Namespace(space).List(ctx, options)
+		if errors.Is(err, errTooLong) && options.Limit > 1 {
+			options.Limit /= 2
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
 		}
@@ -117,6 +138,7 @@ func list[T any](ctx context.Context, c *Client, kind schema.GroupVersionResourc
 			if err != nil {
 				return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
 			}
+			trim(&one)
 			all = append(all, one)
 		}
 		options.Continue = part.GetContinue()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,9 +61,17 @@ func (c *Client) RemoveTaint(ctx context.Context, node Node, key string) error {
 	return nil
 }
 
-// Requests are all CertificateSigningRequests. With [ErrTooMany] the first of them are returned.
+// RequestSize is how many bytes of a CertificateSigningRequest are read. A longer one is not of a kubelet.
+const RequestSize = 32 << 10
+
+// Requests are all CertificateSigningRequests, without labels and annotations. With [ErrTooMany] the first of them are returned.
 func (c *Client) Requests(ctx context.Context) ([]Request, error) {
-	return list[Request](ctx, c, requests(), "", metav1.ListOptions{})
+	return listTrimmed(ctx, c, requests(), "", metav1.ListOptions{}, func(r *Request) {
+		r.Labels, r.Annotations = nil, nil
+		if len(r.Spec.PEM) > RequestSize {
+			r.Spec.PEM = slices.Clone(r.Spec.PEM[:RequestSize])
+		}
+	})
 }
 
 // Approve approves a CertificateSigningRequest. The request must not have changed since it was read.

@@ -27,9 +27,11 @@ import (
 // Effect says what a command does to the machine.
 type Effect int
 
+// The effects: a command that only looks reads, or sends packets. One that changes the machine changes disks, the boot
+// order, the power, services or containers.
 const (
-	Looks   Effect = iota // reads, or sends packets
-	Changes               // changes disks, the boot order, the power, services or containers
+	Looks Effect = iota
+	Changes
 )
 
 // Command is a program with its arguments. No shell sees it. Secrets are never arguments.

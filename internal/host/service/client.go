@@ -7,6 +7,7 @@
 package service
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -42,6 +43,8 @@ type Config struct {
 	AgentVersion string
 	// Proxy says through which proxy a request goes. nil means through none.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Dial connects to the service or the proxy. nil means over the network.
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Log   *slog.Logger
 	Clock clock.Clock
 }
@@ -134,9 +137,13 @@ func transport(c Config, roots *x509.CertPool) *http.Transport {
 		// change, and its old connections then lead nowhere.
 		ping = 15 * time.Second
 	)
+	connect := c.Dial
+	if connect == nil {
+		connect = (&net.Dialer{Timeout: dial, KeepAlive: dial}).DialContext
+	}
 	return &http.Transport{
 		Proxy:                  c.Proxy,
-		DialContext:            (&net.Dialer{Timeout: dial, KeepAlive: dial}).DialContext,
+		DialContext:            connect,
 		ForceAttemptHTTP2:      true,
 		IdleConnTimeout:        idle,
 		TLSHandshakeTimeout:    handshake,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
+	"github.com/oaictl/oaictl/internal/shared/pipes"
 )
 
 const (
@@ -387,52 +387,13 @@ func (f *fakeService) progress(w http.ResponseWriter, h *fakeHost, body []byte) 
 	w.WriteHeader(200)
 }
 
-// pipeListener carries connections within a synctest bubble, where real sockets
-// would keep time from passing.
-type pipeListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipeListener) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
-
-func (p *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case p.conns <- far:
-		return near, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
 // Serve runs a service on pipes until ctx or what it returns ends it, and returns a client for it.
 func Serve(ctx context.Context, handler http.Handler) (*http.Client, func()) {
-	listener := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx }}
-	go func() { _ = server.Serve(listener) }()
-	transport := &http.Transport{DialContext: listener.dial, MaxIdleConnsPerHost: 64}
+	server := pipes.Serve(ctx, handler)
+	transport := &http.Transport{DialContext: server.Dial, MaxIdleConnsPerHost: 64}
 	return &http.Client{Transport: transport}, func() {
 		transport.CloseIdleConnections()
 		_ = server.Close()
-		_ = listener.Close()
 	}
 }
 

@@ -73,11 +73,11 @@ func (a *fileAPI) hostIgnition(call *wire.Call) (name, text string, err error) {
 	if h.Kind == model.KindAddedHost && h.State != model.HostAdded && h.Stage() == "" && h.State != model.HostInstalling {
 		return "", "", wire.Refuse(http.StatusInternalServerError, "object %s/%s was not found", c.ID, name) // made by its install call
 	}
-	url := installfiles.ConfigServer(c, cmp.Or(h.MachineConfigPool, h.Role))
+	url, authority := installfiles.ConfigServer(c, cmp.Or(h.MachineConfigPool, h.Role)), installfiles.Authority(c)
 	if h.Kind == model.KindAddedHost {
-		url = *steps.IgnitionRequest(h).URL
+		url, authority = *steps.IgnitionRequest(h).URL, nil
 	}
-	text = string(installfiles.PointerIgnition(url, h.Name()))
+	text = string(installfiles.PointerIgnition(url, h.Name(), authority))
 	if h.IgnitionOverrides != "" {
 		text, err = installfiles.MergeJSON(text, h.IgnitionOverrides)
 	}

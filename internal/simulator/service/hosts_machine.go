@@ -13,6 +13,7 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/simulator/service/model"
 	"github.com/oaictl/oaictl/internal/simulator/service/steps"
 	"github.com/oaictl/oaictl/internal/simulator/service/validate"
@@ -388,16 +389,30 @@ func (a *agentAPI) paced(answer instructions) instructions {
 	return answer
 }
 
+// ahead is by how many seconds the clock of the service has run ahead of real time, because it is faster. The time of a real
+// agent lags behind by as much: that does not mean that the clock of its machine is wrong. Simulated hosts live by the clock of the
+// service, and their polls do not name a version.
+func (a *agentAPI) ahead(now time.Time) int64 {
+	if a.source.clock.Wall(time.Second) == time.Second {
+		return 0
+	}
+	return int64(now.Sub(clock.Real().Now()) / time.Second)
+}
+
 // nextSteps answers an agent's poll, which is also its heartbeat.
 func (a *agentAPI) nextSteps(c *wire.Call, h *model.Host) (wire.Reply, error) {
 	now := a.source.now()
 	h.CheckedInAt = model.Millis(now)
+	version := c.Header.Get("discovery_agent_version")
 	if text := c.URL.Query().Get("timestamp"); text != "" {
 		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
 			h.Timestamp = at
+			if version != "" {
+				h.Timestamp += a.ahead(now)
+			}
 		}
 	}
-	if version := c.Header.Get("discovery_agent_version"); version != "" {
+	if version != "" {
 		h.AgentVersion = version
 	}
 	answer := instructions{PostAction: "continue", NextSeconds: 60}

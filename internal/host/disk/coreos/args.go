@@ -20,6 +20,8 @@ type Options struct {
 	Consoles      []Console
 	// Child are the arguments that only coreos-installer understands. Then it has to write the disk.
 	Child []string
+	// Keep says that partitions of the disk are kept.
+	Keep bool
 
 	copyNetwork bool
 }
@@ -37,6 +39,7 @@ type argument struct {
 
 func arguments() []argument {
 	ignored := func(*Options, string) error { return nil }
+	keep := func(o *Options, _ string) error { o.Keep = true; return nil }
 	return []argument{
 		{long: "append-karg", set: func(o *Options, v string) error { return addKarg(&o.AppendKargs, v) }},
 		{long: "delete-karg", set: func(o *Options, v string) error { return addKarg(&o.DeleteKargs, v) }},
@@ -49,8 +52,8 @@ func arguments() []argument {
 		{long: "console", set: addConsole},
 		{long: "insecure", flag: true, set: ignored}, // there is no signature that could be checked
 		{long: "fetch-retries", set: ignored},        // a download has tries and a limit
-		{long: "save-partlabel", child: true, set: ignored},
-		{long: "save-partindex", child: true, set: ignored},
+		{long: "save-partlabel", child: true, set: keep},
+		{long: "save-partindex", child: true, set: keep},
 		{long: "architecture", short: "a", child: true, set: ignored},
 		{long: "stream", short: "s", child: true, set: ignored},
 		{long: "stream-base-url", child: true, set: ignored},

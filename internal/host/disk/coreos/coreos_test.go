@@ -28,9 +28,9 @@ func TestParse(t *testing.T) {
 		"--firstboot-args rd.neednet=1":           {FirstbootArgs: "rd.neednet=1"},
 		"--platform vmware":                       {Platform: "vmware"},
 		"-p=vmware":                               {Platform: "vmware"},
-		"--save-partindex 5- --save-partlabel da": {Child: []string{"--save-partindex", "5-", "--save-partlabel", "da"}},
-		"--save-partindex -3 -n":                  {NetworkDir: defaultNetworkDir, Child: []string{"--save-partindex", "-3"}},
-		"--save-partlabel=a,b":                    {Child: []string{"--save-partlabel=a,b"}},
+		"--save-partindex 5- --save-partlabel da": {Keep: true, Child: []string{"--save-partindex", "5-", "--save-partlabel", "da"}},
+		"--save-partindex -3 -n":                  {Keep: true, NetworkDir: defaultNetworkDir, Child: []string{"--save-partindex", "-3"}},
+		"--save-partlabel=a,b":                    {Keep: true, Child: []string{"--save-partlabel=a,b"}},
 		"--offline":                               {Child: []string{"--offline"}},
 		"--console tty0 --console ttyS1,115200e7 --console ttyAMA0": {Consoles: []Console{
 			{Device: "tty0", Port: -1}, {"ttyS1", 1, 115200, 'e', 7}, {"ttyAMA0", 0, 9600, 'n', 8},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"strings"
 	"testing"
@@ -129,22 +130,34 @@ type broken struct{}
 
 func (broken) ReadAt([]byte, int64) (int, error) { return 0, io.ErrUnexpectedEOF }
 
+// FuzzRead gives headers and entries any content, with checksums that fit.
 func FuzzRead(f *testing.F) {
-	f.Add(disktest.Image(512, 64<<10, disktest.Part{Number: 1, Offset: 32 << 10, Bytes: 4096}))
-	f.Add(disktest.Image(4096, 128<<10, disktest.Part{Number: 1, Offset: 64 << 10, Bytes: 4096}))
-	f.Fuzz(func(t *testing.T, image []byte) {
-		table, err := layout.Read(bytes.NewReader(image), 0)
+	const entries = 1024
+	image := disktest.Image(512, 64<<10, disktest.Part{Number: 1, Label: "boot", Offset: 32 << 10, Bytes: 4096, Boot: true})
+	f.Add(image[512:604], image[1024:1024+entries])
+	f.Fuzz(func(t *testing.T, header, table []byte) {
+		image := make([]byte, 64<<10)
+		image[446+4], image[510], image[511] = 0xee, 0x55, 0xaa
+		copy(image[512:604], header)
+		copy(image[1024:1024+entries], table)
+		order := binary.LittleEndian
+		if size := int64(order.Uint32(image[512+80:])) * int64(order.Uint32(image[512+84:])); size >= 0 && size <= 62<<10 {
+			order.PutUint32(image[512+88:], crc32.ChecksumIEEE(image[1024:1024+size]))
+		}
+		clear(image[512+16 : 512+20])
+		order.PutUint32(image[512+16:], crc32.ChecksumIEEE(image[512:604]))
+		read, err := layout.Read(bytes.NewReader(image), 512)
 		if err != nil {
 			return
 		}
-		if table.Size <= 0 {
-			t.Errorf("the size is %d", table.Size)
+		if read.Size <= 0 {
+			t.Errorf("the size is %d", read.Size)
 		}
-		for _, p := range table.Partitions {
+		for _, p := range read.Partitions {
 			if p.Offset < 0 || p.Bytes <= 0 {
 				t.Errorf("partition %+v", p)
 			}
 		}
-		_, _, _ = table.Labelled(bytes.NewReader(image), "boot")
+		_, _, _ = read.Labelled(bytes.NewReader(image), "boot")
 	})
 }

@@ -190,8 +190,8 @@ func TestReadInstallConfig(t *testing.T) {
 		"":                            {},
 		"controlPlane: {replicas: 3}": {ControlPlane: 3},
 		"controlPlane: {replicas: 2}\narbiter: {replicas: 1}": {ControlPlane: 2, Arbiters: 1},
-		"baseDomain: example.com\nmetadata: {name: demo}\nplatform: {vsphere: {vcenters: [{server: vc}]}}": {
-			Name: "demo", BaseDomain: "example.com", VSphereServer: "vc",
+		"baseDomain: example.com\nmetadata: {name: demo}": {
+			Name: "demo", BaseDomain: "example.com",
 		},
 	} {
 		check.Equal(t, must.Get(ReadInstallConfig(text))(t), want)

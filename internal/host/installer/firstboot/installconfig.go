@@ -14,8 +14,6 @@ const maxInstallConfig = 4 << 20
 type InstallConfig struct {
 	Name, BaseDomain       string
 	ControlPlane, Arbiters int // numbers of nodes
-	// VSphereServer is the first vCenter's name; "" on other platforms.
-	VSphereServer string
 }
 
 // ReadInstallConfig reads an install-config.
@@ -33,13 +31,6 @@ func ReadInstallConfig(text string) (InstallConfig, error) {
 		} `json:"metadata"`
 		ControlPlane pool  `json:"controlPlane"`
 		Arbiter      *pool `json:"arbiter"`
-		Platform     struct {
-			VSphere struct {
-				VCenters []struct {
-					Server string `json:"server"`
-				} `json:"vcenters"`
-			} `json:"vsphere"`
-		} `json:"platform"`
 	}
 	// Errors of the reader may hold content: an install-config has a pull secret.
 	if err := yaml.Unmarshal([]byte(text), &parsed); err != nil {
@@ -50,9 +41,6 @@ func ReadInstallConfig(text string) (InstallConfig, error) {
 	}
 	if parsed.Arbiter != nil {
 		config.Arbiters = parsed.Arbiter.Replicas
-	}
-	if centers := parsed.Platform.VSphere.VCenters; len(centers) > 0 {
-		config.VSphereServer = centers[0].Server
 	}
 	if config.ControlPlane < 0 || config.Arbiters < 0 {
 		return InstallConfig{}, errors.New("the install-config has a negative number of nodes")

@@ -70,19 +70,29 @@ func Add(c *model.Cluster, text string) {
 		"clusterName": c.Name, "clusterID": c.OpenshiftClusterID, "infraID": c.Name + "-" + c.ID[:5]}))
 	overrides := fmt.Sprintf("apiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata:\n  namespace: openshift-cluster-version\n "+
 		" name: version\nspec:\n  clusterID: %s\n", c.OpenshiftClusterID)
+	clusterConfig, err := yaml.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]string{"name": "cluster-config-v1", "namespace": "kube-system"},
+		"data": map[string]string{"install-config": string(config)},
+	})
+	if err != nil {
+		clusterConfig = nil // texts: cannot fail
+	}
 	c.Objects["bootstrap.ign"] = []byte(model.InString(ignitionConfig{
 		Ignition: ignitionHead{Version: "3.1.0"},
-		Storage: ignitionStorage{[]ignitionFile{{
-			Path:     "/opt/openshift/manifests/cvo-overrides.yaml",
-			Contents: ignitionSource{"data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(overrides))},
-		}}},
+		Storage: ignitionStorage{[]ignitionFile{
+			{Path: "/opt/openshift/manifests/cvo-overrides.yaml", Contents: ignitionSource{dataURL([]byte(overrides))}},
+			{Path: "/opt/openshift/manifests/cluster-config.yaml", Contents: ignitionSource{dataURL(clusterConfig)}},
+			{Path: "/root/.docker/config.json", Contents: ignitionSource{dataURL([]byte(c.PullSecret))}},
+			// By this file etcd begins with two members, and gets the third when the bootstrap has become a node.
+			{Path: "/opt/openshift/assisted-install-bootstrap", Contents: ignitionSource{"data:,"}},
+		}},
 	}))
 	roles := []string{model.RoleMaster, model.RoleWorker}
 	if c.ControlPlaneCount == 2 {
 		roles = append(roles, model.RoleArbiter)
 	}
 	for _, role := range roles {
-		c.Objects[role+".ign"] = PointerIgnition(ConfigServer(c, role), "")
+		c.Objects[role+".ign"] = PointerIgnition(ConfigServer(c, role), "", Authority(c))
 	}
 	addSystemManifests(c, roles)
 }
@@ -109,14 +119,18 @@ type (
 	}
 )
 
-// PointerIgnition is what a disk gets: it fetches the rest from url, and sets a host name if given.
-func PointerIgnition(url, hostname string) []byte {
+// PointerIgnition is what a disk gets: it fetches the rest from url, whose certificate the authority has signed, and sets a host
+// name if given. The authority is empty for a server without a certificate.
+func PointerIgnition(url, hostname string, authority []byte) []byte {
 	type none struct{}
 	type source struct {
 		Source       string `json:"source"`
 		Verification none   `json:"verification"`
 	}
-	files := []any{}
+	files, tls := []any{}, map[string]any{}
+	if len(authority) > 0 {
+		tls["certificateAuthorities"] = []source{{Source: dataURL(authority)}}
+	}
 	if hostname != "" {
 		files = append(files, map[string]any{
 			"group": none{}, "user": map[string]string{"name": "root"}, "path": "/etc/hostname", "overwrite": true, "mode": 0o644,
@@ -126,10 +140,22 @@ func PointerIgnition(url, hostname string) []byte {
 	return []byte(model.InString(map[string]any{
 		"ignition": map[string]any{
 			"config": map[string]any{"merge": []source{{Source: url}}, "replace": map[string]any{"verification": none{}}},
-			"proxy":  none{}, "security": map[string]any{"tls": none{}}, "timeouts": none{}, "version": "3.2.0",
+			"proxy":  none{}, "security": map[string]any{"tls": tls}, "timeouts": none{}, "version": "3.2.0",
 		},
 		"passwd": none{}, "storage": map[string]any{"files": files}, "systemd": none{},
 	}))
+}
+
+func dataURL(content []byte) string {
+	return "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(content)
+}
+
+// Authority has signed the certificate of ConfigServer. It is empty if that is an endpoint of the user.
+func Authority(c *model.Cluster) []byte {
+	if c.Credentials == nil || c.IgnitionEndpoint != nil && c.IgnitionEndpoint.URL != "" {
+		return nil
+	}
+	return c.Credentials.CA
 }
 
 // ConfigServer is where the nodes of a new cluster fetch their configuration.
