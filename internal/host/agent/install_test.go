@@ -210,6 +210,7 @@ func TestHostileInstall(t *testing.T) {
 		"image has a substitution":   {"installer_image": "quay.io/a/$(reboot)"},
 		"image has a line break":     {"installer_image": "quay.io/a/b:1\n"},
 		"image is long":              {"installer_image": "quay.io/a/" + strings.Repeat("b", 2000)},
+		"image is a file":            {"installer_image": "docker-archive:/dev/zero"},
 		"image is missing":           {"installer_image": nil},
 		"controller is a flag":       {"controller_image": "-v=/:/host"},
 		"MCO is a flag":              {"mco_image": "--rm"},

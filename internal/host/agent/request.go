@@ -19,6 +19,7 @@ import (
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 )
 
@@ -76,9 +77,6 @@ func unknownFields(content []byte, of reflect.Type) []string {
 }
 
 var (
-	// imageName is the reference of a container image. It is an argument of podman, where a name with a dash at its start
-	// would be a flag.
-	imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._\-/:@\[\]]*$`)
 	// devicePath has the characters of names that udev makes.
 	devicePath = regexp.MustCompile(`^/dev/[A-Za-z0-9._:+@=,#%~\\/-]+$`)
 	// version is that of OpenShift, such as 4.22.9 or 4.22.0-0.nightly-2026-11-28-010203.
@@ -97,8 +95,8 @@ const longestName = 1024
 
 // image returns an error for what cannot be the reference of a container image.
 func image(what, name string) error {
-	if len(name) > longestName || !imageName.MatchString(name) {
-		return fmt.Errorf("%s is %q, which is no name of a container image", what, beginning(name))
+	if err := machine.Image(name); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

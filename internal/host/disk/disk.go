@@ -83,16 +83,18 @@ func (d Disks) Check(id blockdevice.Identity) error { return d.Devices.Check(id)
 // Clean releases a disk from LVM, RAID, the device mapper and multipath, and removes their marks. What other disks lose is
 // logged.
 func (d Disks) Clean(ctx context.Context, id blockdevice.Identity) error {
-	notes, err := d.cleaner().Clean(ctx, id)
-	for _, note := range notes {
-		d.Log.Warn("cleaning the disk concerns other disks", "disk", id.Path, "what", note)
-	}
-	return err
+	return await(ctx, "clean the disk "+id.Path, func() error {
+		notes, err := d.cleaner().Clean(ctx, id)
+		for _, note := range notes {
+			d.Log.Warn("cleaning the disk concerns other disks", "disk", id.Path, "what", note)
+		}
+		return err
+	})
 }
 
 // Format zeroes the first 512 bytes of a disk.
 func (d Disks) Format(ctx context.Context, id blockdevice.Identity) error {
-	return d.cleaner().Format(ctx, id)
+	return await(ctx, "format the disk "+id.Path, func() error { return d.cleaner().Format(ctx, id) })
 }
 
 func (d Disks) cleaner() clean.Cleaner {
@@ -183,14 +185,15 @@ func (d Disks) Write(ctx context.Context, target Image) error {
 		config := bootfs.Config{Ignition: ignition, Options: options}
 		write = func(ctx context.Context) error { return d.write(ctx, target, *source, config) }
 	}
-	done := make(chan error, 1)
-	go func() { done <- d.retry(ctx, target.Disk, write) }()
-	return d.await(ctx, target.Disk, done, progress)
+	defer progress.end()
+	return await(ctx, "write to the disk "+target.Disk.Path, func() error { return d.retry(ctx, target.Disk, write) })
 }
 
-// await waits until a disk is written, and does not wait long after ctx ended: the kernel does not end a read or a write. What
-// was begun then ends by itself if the disk answers after all, and clears the disk. Until then the disk is in use.
-func (d Disks) await(ctx context.Context, id blockdevice.Identity, done <-chan error, progress *progress) error {
+// await does something with a disk, and does not wait long for it after ctx ended: the kernel does not end a read or a write.
+// What was begun then ends by itself if the disk answers after all. Until then the disk is in use.
+func await(ctx context.Context, doing string, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
 	select {
 	case err := <-done:
 		return err
@@ -202,9 +205,8 @@ func (d Disks) await(ctx context.Context, id blockdevice.Identity, done <-chan e
 	case err := <-done:
 		return err
 	case <-limit.Done():
-		progress.end()
-		return fmt.Errorf("write to the disk %s: it was ended, and the disk or the medium with the image did not answer for %s; "+
-			"look at the kernel's log for errors of both: %w", id.Path, answerLimit, context.Cause(ctx))
+		return fmt.Errorf("%s: it was ended, and the disk or the medium with the image did not answer for %s; "+
+			"look at the kernel's log for errors of both: %w", doing, answerLimit, context.Cause(ctx))
 	}
 }
 

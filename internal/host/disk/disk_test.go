@@ -508,6 +508,27 @@ func TestWriteDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
+// TestCleanDoesNotWaitForEver: the steps before the writing end, too.
+func TestCleanDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t)
+		release := make(chan struct{})
+		b.runner.Reply = func(machine.Command) (machine.Result, error) {
+			<-release
+			return machine.Result{}, errors.New("broken")
+		}
+		b.Log = slog.New(slog.DiscardHandler)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		err := b.Clean(ctx, b.target.Disk)
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "did not answer") || took != time.Hour+answerLimit {
+			t.Errorf("got %v after %s", err, took)
+		}
+		close(release)
+	})
+}
+
 func TestClearDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

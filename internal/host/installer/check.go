@@ -16,14 +16,13 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/guard"
+	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
 var (
 	// devicePattern has the names that udev makes: it writes white space as \x20.
 	devicePattern = regexp.MustCompile(`^/dev/[A-Za-z0-9._:/+@=#\\-]{1,250}$`)
-	// imagePattern has references of container images: registry, repository, tag and digest.
-	imagePattern = regexp.MustCompile(`^[A-Za-z0-9\[][A-Za-z0-9._:/@\[\]-]{0,500}$`)
 	// versionPattern has versions such as 4.20.0-0.nightly-2026-01-01-000000.
 	versionPattern = regexp.MustCompile(`^[0-9][A-Za-z0-9.+_-]{0,100}$`)
 )
@@ -129,12 +128,12 @@ func (p *problems) checkImages(c Config) {
 		{"agent-image", c.AgentImage, true},
 		{"coreos-image", c.CoreOSImage, false},
 	} {
-		if (image.needed || image.value != "") && !imagePattern.MatchString(image.value) {
+		if (image.needed || image.value != "") && machine.Image(image.value) != nil {
 			p.add("--%s %q is not the reference of a container image", image.flag, redact.Text(image.value))
 		}
 	}
 	for _, image := range mustGatherImages(c.MustGatherImage) {
-		if !imagePattern.MatchString(image) {
+		if machine.Image(image) != nil {
 			p.add("--must-gather-image has %q, which is not the reference of a container image", redact.Text(image))
 		}
 	}

@@ -69,6 +69,7 @@ func TestParseRefuses(t *testing.T) {
 		{"CA", flags("master", 3, "--cacert", "/etc:/root"), 1, "--cacert"},
 		{"service address", flags("master", 3, "--service-ips", "192.0.2.1,x"), 1, "--service-ips"},
 		{"image", flags("master", 3, "--agent-image", "--privileged"), 1, "--agent-image"},
+		{"image in a file", flags("bootstrap", 3, "--mco-image", "docker-archive:/dev/zero"), 1, "--mco-image"},
 		{"bootstrap without image", flags("bootstrap", 3, "--mco-image", ""), 1, "--mco-image"},
 		{"must-gather", flags("master", 3, "--must-gather-image", `{"a":"x y"}`), 1, "--must-gather-image"},
 		{"count", flags("master", -1), 1, "less than 0"},

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -129,11 +130,15 @@ func (h Host) Has(name string) bool {
 	return err == nil
 }
 
-// grace is how long a program may take to end after SIGTERM.
-const grace = 2 * time.Second
+const (
+	// grace is how long a program may take to end after SIGTERM.
+	grace = 2 * time.Second
+	// patience is how long it may take after SIGKILL: a program that waits for a broken disk does not end.
+	patience = 5 * time.Second
+)
 
 // Run implements Runner. The program and its children are a process group; they get SIGTERM when ctx ends, and SIGKILL two
-// seconds later.
+// seconds later. A program that does not end by that is left alone, and nothing of what it still prints is passed on.
 func (h Host) Run(ctx context.Context, c Command) (Result, error) {
 	if err := allowed(c); err != nil {
 		return Result{}, err
@@ -151,21 +156,29 @@ func (h Host) run(ctx context.Context, c Command) (Result, error) {
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	stdout, stderr := &kept{limit: limit}, &kept{limit: limit}
+	stdout, stderr, outputs := &kept{limit: limit}, &kept{limit: limit}, &gate{}
 	command := exec.CommandContext(ctx, c.Name, c.Args...)
 	// Not nil: nil means all variables of this process.
 	command.Env = append(append([]string{}, h.Environ...), c.Env...)
-	command.Stdout, command.Stderr = stdout, stderr
+	command.Stdout, command.Stderr = outputs.before(stdout), outputs.before(stderr)
 	if c.Output != nil {
-		command.Stdout = c.Output
+		command.Stdout = outputs.before(c.Output)
 	}
 	if c.Errors != nil {
-		command.Stderr = io.MultiWriter(stderr, c.Errors)
+		command.Stderr = outputs.before(io.MultiWriter(stderr, c.Errors))
 	}
 	command.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return unix.Kill(-command.Process.Pid, unix.SIGTERM) }
 	command.WaitDelay = grace
-	err := command.Run()
+	ended := make(chan error, 1)
+	go func() { ended <- command.Run() }()
+	over, err := await(ctx, ended)
+	if !over {
+		outputs.close()
+		result := Result{Stdout: stdout.first.Bytes(), Stderr: stderr.first.Bytes(), Cut: stdout.cut || stderr.cut, Code: killed}
+		return result, &Failed{Command: c, Result: result, Err: fmt.Errorf(
+			"%w, and the kernel does not end it: it probably waits for a device that does not answer; look at the kernel's log", ctx.Err())}
+	}
 	if command.Process != nil && ctx.Err() != nil {
 		_ = unix.Kill(-command.Process.Pid, unix.SIGKILL) // children that ignore SIGTERM
 	}
@@ -183,8 +196,59 @@ func (h Host) run(ctx context.Context, c Command) (Result, error) {
 	return result, fmt.Errorf("run %s: %w", c.Name, err)
 }
 
+// await waits until a program has ended. It is not over if the kernel does not end the program although ctx ended.
+func await(ctx context.Context, ended <-chan error) (over bool, err error) {
+	select {
+	case err := <-ended:
+		return true, err
+	case <-ctx.Done():
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+patience)
+	defer cancel()
+	select {
+	case err := <-ended:
+		return true, err
+	case <-limit.Done():
+		return false, nil
+	}
+}
+
+// gate keeps what a program prints from writers after its caller has gone on.
+type gate struct {
+	mu     sync.Mutex
+	closed bool
+}
+
+// before is a writer that passes on to another one until the gate is closed, and then drops all.
+func (g *gate) before(to io.Writer) io.Writer { return gated{g, to} }
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+type gated struct {
+	*gate
+	to io.Writer
+}
+
+// Write implements io.Writer.
+func (g gated) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return len(p), nil
+	}
+	return g.to.Write(p)
+}
+
+const (
+	signalled = 128
+	killed    = signalled + int(unix.SIGKILL)
+)
+
 func exitCode(state *os.ProcessState) int {
-	const signalled = 128
 	if status, is := state.Sys().(syscall.WaitStatus); is && status.Signaled() {
 		return signalled + int(status.Signal())
 	}

@@ -3,14 +3,17 @@
 package machine
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/host/guard"
@@ -150,6 +153,34 @@ func TestRunEnds(t *testing.T) {
 	}
 	if is && string(failed.Result.Stdout) != "started\n" {
 		t.Errorf("it printed %q", failed.Result.Stdout)
+	}
+}
+
+// TestRunDoesNotWaitForEver: a program that waits for a broken device does not end by SIGKILL.
+func TestRunDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		ended := make(chan error, 1)
+		go func() { <-release; ended <- nil }()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if over, _ := await(ctx, ended); over || time.Since(began) != time.Minute+grace+patience {
+			t.Errorf("over %t, after %s", over, time.Since(began))
+		}
+		close(release)
+		synctest.Wait()
+		if over, err := await(ctx, ended); err != nil || !over {
+			t.Errorf("got %v, over %t", err, over)
+		}
+	})
+	var to bytes.Buffer
+	g := &gate{}
+	w := g.before(&to)
+	_ = must.Get(io.WriteString(w, "a"))(t)
+	g.close()
+	if n, err := io.WriteString(w, "bc"); n != 2 || err != nil || to.String() != "a" {
+		t.Errorf("after the end: %d, %v, %q", n, err, to.String())
 	}
 }
 

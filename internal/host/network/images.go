@@ -85,7 +85,7 @@ func (i *Images) Execute(ctx context.Context, args []string) (exitCode int, stdo
 // check pulls an image within the time that is left.
 func (i *Images) check(ctx context.Context, image string, left time.Duration) (models.ContainerImageAvailability, error) {
 	success := models.ContainerImageAvailability{Result: models.ContainerImageAvailabilityResultSuccess}
-	if err := release.Valid(image); err != nil {
+	if err := errors.Join(release.Valid(image), machine.Image(image)); err != nil {
 		return success, fmt.Errorf("it is no reference of an image: %w", err)
 	}
 	if left <= 0 {

@@ -262,6 +262,9 @@ func (w *Written) begin(first []byte) error {
 	// If disk and image have the same size, the second partition table is where firmware looks for it.
 	w.tailAt = max(w.target.Size()-headSize, headSize)
 	for _, part := range table.Partitions {
+		if part.Offset+part.Bytes > table.Size {
+			return fmt.Errorf("the image is damaged: its partition %d is beyond the end of its disk", part.Number)
+		}
 		w.tailAt = max(w.tailAt, part.Offset+part.Bytes)
 	}
 	return nil

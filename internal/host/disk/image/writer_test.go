@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"os"
@@ -229,6 +231,7 @@ func TestWriteFails(t *testing.T) {
 		"too small":         {image: Image{Source: bytesSource{content: image}}, size: 8<<20 - 512, want: "choose a larger disk"},
 		"trailing":          {image: Image{Source: bytesSource{content: append(bytes.Clone(image), 1)}}, size: 8 << 20, want: "choose a larger disk"},
 		"other sectors":     {image: Image{Source: bytesSource{content: longer}}, want: "sectors of 4096 bytes"},
+		"partition beyond":  {image: Image{Source: bytesSource{content: stretched(image)}}, size: 8 << 20, want: "is beyond the end"},
 		"other digest":      {image: Image{Source: bytesSource{content: packed}, SHA256: sum(image)}, want: "digest of the image"},
 		"other content":     {image: Image{Source: bytesSource{content: packed}, ContentSHA256: sum(packed)}, want: "digest of the unpacked image"},
 		"first write fails": {image: Image{Source: bytesSource{content: image}}, fail: 1, want: "the disk is broken"},
@@ -258,6 +261,19 @@ func TestWriteFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stretched is an image whose first partition ends after the last sector. Its second partition table would be written with
+// the other content, and start a disk of the same size before all is there.
+func stretched(image []byte) []byte {
+	image = bytes.Clone(image)
+	order, header := binary.LittleEndian, image[512:512+92]
+	entries := image[512*order.Uint64(header[72:]):][:order.Uint32(header[80:])*order.Uint32(header[84:])]
+	order.PutUint64(entries[40:], 1<<40)
+	order.PutUint32(header[88:], crc32.ChecksumIEEE(entries))
+	order.PutUint32(header[16:], 0)
+	order.PutUint32(header[16:], crc32.ChecksumIEEE(header))
+	return image
 }
 
 func flip(content []byte, at int) []byte {
