@@ -111,25 +111,62 @@ func install(t *testing.T, p plan) {
 				t.Log(s.text())
 			}
 		})
-		s.make(p.controlPlane)
-		for n, role := range p.roles {
-			s.boxes = append(s.boxes, newBox(s, n, role != "worker" && role != "arbiter", role))
-		}
-		for _, b := range s.boxes {
-			b.stops, b.killed = slices.Clone(p.stops), p.killed
-			s.group.Go(func() { b.run(s.ctx) })
-		}
-		for _, b := range s.boxes {
-			if b.role != "" {
-				s.assign(b)
-			}
-		}
-		s.await(models.ClusterStatusReady, time.Hour)
+		s.prepare(p)
 		began := s.clock.Now()
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
 		s.await(models.ClusterStatusInstalled, 4*time.Hour)
 		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")
 		s.check(p, real, began)
+	})
+}
+
+// prepare makes a cluster whose machines are ready to be installed.
+func (s *site) prepare(p plan) {
+	s.t.Helper()
+	s.make(p.controlPlane)
+	for n, role := range p.roles {
+		s.boxes = append(s.boxes, newBox(s, n, role != "worker" && role != "arbiter", role))
+	}
+	for _, b := range s.boxes {
+		b.stops, b.killed = slices.Clone(p.stops), p.killed
+		s.group.Go(func() { b.run(s.ctx) })
+	}
+	for _, b := range s.boxes {
+		if b.role != "" {
+			s.assign(b)
+		}
+	}
+	s.await(models.ClusterStatusReady, time.Hour)
+}
+
+// TestCancel cancels an installation while all disks are being written: the installers end, and no disk boots.
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stop := newSite(t, 1)
+		defer stop()
+		s.prepare(plan{controlPlane: 2, roles: []string{"master", "master", "arbiter", "worker"}})
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
+		writes := func(b *box) bool { return slices.Contains(s.told(b), written) }
+		for range 100 {
+			if s.pause(3 * time.Second); !slices.ContainsFunc(s.boxes, func(b *box) bool { return !writes(b) }) {
+				break
+			}
+		}
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/cancel", nil, nil)
+		s.pause(5 * time.Minute)
+		for _, b := range s.boxes {
+			b.mu.Lock()
+			check.Equal(t, b.running, 0, "installers that run on ", b.name)
+			check.Equal(t, b.writes, 0, "disks that were written of ", b.name)
+			b.mu.Unlock()
+			if b.boots() == nil {
+				t.Errorf("the disk of %s boots", b.name)
+			}
+			if slices.Contains(s.told(b), rebooting) {
+				t.Errorf("%s reboots", b.name)
+			}
+		}
+		s.checkSecrets()
 	})
 }
 

@@ -61,16 +61,19 @@ type box struct {
 	files    hostfile.Files
 	recorder *machine.Recorder
 
-	mu        sync.Mutex
-	stops     []installer.Name // steps in which the installer is ended, each once
-	killed    bool             // it is ended as by SIGKILL
-	end       func()
-	container bool   // podman has a container of the installer, which runs or ended
-	writes    int    // of the disk
-	bootkube  string // the state of bootkube.service
-	progress  string // the state of progress.service
-	leave     context.CancelFunc
-	rebooting bool
+	mu     sync.Mutex
+	stops  []installer.Name // steps in which the installer is ended, each once
+	killed bool             // it is ended as by SIGKILL
+	end    func()
+	// stopContainer ends the installer in its container.
+	stopContainer context.CancelFunc
+	running       int    // installers
+	container     bool   // podman has a container of the installer, which runs or ended
+	writes        int    // of the disk
+	bootkube      string // the state of bootkube.service
+	progress      string // the state of progress.service
+	leave         context.CancelFunc
+	rebooting     bool
 }
 
 // newBox makes a machine that has booted the discovery image.
@@ -195,6 +198,18 @@ func (b *box) Reboot(ctx context.Context) error { return b.recorder.Reboot(ctx) 
 // Run implements machine.Runner. It is podman for the two images that are oaictl-host.
 func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error) {
 	result, err := b.recorder.Run(ctx, c)
+	text := c.String()
+	switch {
+	case strings.HasPrefix(text, "mount ") && strings.Contains(text, "loop,offset="):
+		if err := clock.Real().Sleep(ctx, 90*time.Second); err != nil { // writing takes time
+			return result, &machine.Failed{Command: c, Err: err}
+		}
+		b.stopIn(installer.StepWrite)
+	case strings.HasPrefix(text, "podman stop"):
+		b.mu.Lock()
+		b.stopContainer()
+		b.mu.Unlock()
+	}
 	if err != nil || c.Name != "podman" || c.Args[0] != "run" {
 		return result, err
 	}
@@ -209,7 +224,12 @@ func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error
 			result.Code, result.Stderr = 125, []byte(`Error: creating container storage: the container name "assisted-installer" is already in use`)
 			return result, &machine.Failed{Command: c, Result: result}
 		}
-		err = b.install(ctx, c.Args[at:], variable(c.Env))
+		running, cancel := context.WithCancel(ctx)
+		b.mu.Lock()
+		b.stopContainer = cancel
+		b.mu.Unlock()
+		err = b.install(running, c.Args[at:], variable(c.Env))
+		cancel()
 	}
 	if err != nil {
 		result.Code, result.Stderr = 1, []byte(err.Error())
@@ -292,6 +312,8 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		returned := false
 		var process sync.WaitGroup
 		process.Go(func() {
+			b.count(1)
+			defer b.count(-1)
 			err = installer.New(config, deps).Run(running)
 			returned = true
 		})
@@ -308,6 +330,25 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 			b.t.Errorf("the installer of %s was ended, and says: %v", b.name, err)
 		}
 	}
+}
+
+func (b *box) count(installers int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.running += installers; b.running > 1 {
+		b.t.Errorf("%d installers run on %s", b.running, b.name)
+	}
+}
+
+// boots reports whether the disk has a partition table.
+func (b *box) boots() error {
+	file, err := os.Open(b.files.Path(diskName))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = layout.Read(file, 512)
+	return err
 }
 
 // ownLogs sends logs in the process of the installer.
@@ -404,8 +445,6 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 		}
 		b.put(mountPoint+"/ignition.firstboot", "")
 		b.put(mountPoint+"/loader/entries/ostree-1.conf", "options ignition.platform.id=metal\n")
-		_ = clock.Real().Sleep(b.ctx, 90*time.Second) // writing takes time
-		b.stopIn(installer.StepWrite)
 	case strings.HasPrefix(text, "podman images --quiet"):
 		say("0123456789ab\n")
 	case slices.Contains(c.Args, "--once-from"):
@@ -454,13 +493,7 @@ func (b *box) shutdown(when string) {
 
 // firstBoot is the Ignition config with which the machine boots from its disk.
 func (b *box) firstBoot() string {
-	file, err := os.Open(b.files.Path(diskName))
-	if err != nil {
-		b.t.Error(err)
-		return ""
-	}
-	defer file.Close()
-	if _, err := layout.Read(file, 512); err != nil {
+	if err := b.boots(); err != nil {
 		b.t.Errorf("the disk of %s does not boot: %v", b.name, err)
 	}
 	content, err := b.files.Read(mountPoint + "/ignition/config.ign")
