@@ -139,12 +139,15 @@ func (s *site) prepare(p plan) {
 	s.await(models.ClusterStatusReady, time.Hour)
 }
 
-// TestCancel cancels an installation while all disks are being written: the installers end, and no disk boots.
+// TestCancel cancels an installation while all disks are being written: the installers end, and no disk boots. After a reset and
+// a reboot, the machines are installed.
 func TestCancel(t *testing.T) {
+	real := before(t)
+	p := plan{controlPlane: 2, roles: []string{"master", "master", "arbiter", "worker"}, speed: 1}
 	synctest.Test(t, func(t *testing.T) {
 		s, stop := newSite(t, 1)
 		defer stop()
-		s.prepare(plan{controlPlane: 2, roles: []string{"master", "master", "arbiter", "worker"}})
+		s.prepare(p)
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
 		writes := func(b *box) bool { return slices.Contains(s.told(b), written) }
 		for range 100 {
@@ -155,6 +158,9 @@ func TestCancel(t *testing.T) {
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/cancel", nil, nil)
 		s.pause(5 * time.Minute)
 		for _, b := range s.boxes {
+			var host models.Host
+			s.ask(http.MethodGet, "/infra-envs/"+s.infraEnv+"/hosts/"+b.id.String(), nil, &host)
+			check.Equal(t, *host.Status, models.HostStatusCancelled, b.name)
 			b.mu.Lock()
 			check.Equal(t, b.running, 0, "installers that run on ", b.name)
 			check.Equal(t, b.writes, 0, "disks that were written of ", b.name)
@@ -166,7 +172,19 @@ func TestCancel(t *testing.T) {
 				t.Errorf("%s reboots", b.name)
 			}
 		}
-		s.checkSecrets()
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/reset", nil, nil)
+		for _, b := range s.boxes {
+			b.bootAgain()
+		}
+		s.await(models.ClusterStatusReady, time.Hour)
+		began := s.clock.Now()
+		s.mu.Lock()
+		s.posts, s.replies, s.refused = map[string][]string{}, map[string][]int64{}, nil
+		s.mu.Unlock()
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
+		s.await(models.ClusterStatusInstalled, 4*time.Hour)
+		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")
+		s.check(p, real, began)
 	})
 }
 

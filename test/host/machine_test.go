@@ -340,6 +340,17 @@ func (b *box) count(installers int) {
 	}
 }
 
+// bootAgain boots the machine from its medium.
+func (b *box) bootAgain() {
+	b.leave()
+	must.Do(b.t, os.RemoveAll(b.files.Path("/opt")))
+	b.put("proc/sys/kernel/random/boot_id", "e6f4a2c2-0000-4000-8000-000000000000\n")
+	b.mu.Lock()
+	b.container, b.bootkube, b.progress = false, "inactive", "inactive"
+	b.mu.Unlock()
+	b.group.Go(func() { b.run(b.ctx) })
+}
+
 // boots reports whether the disk has a partition table.
 func (b *box) boots() error {
 	file, err := os.Open(b.files.Path(diskName))
