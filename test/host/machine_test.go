@@ -46,6 +46,8 @@ const (
 	agentImage = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
 	diskName   = "/dev/vda"
 	diskSize   = 120 << 30
+	efiFolder  = "/sys/firmware/efi/efivars"
+	bootOrder  = efiFolder + "/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 	mountPoint = "/run/oaictl-host/mount/boot"
 )
 
@@ -84,6 +86,10 @@ func newBox(s *site, n int, podman bool, role string) *box {
 		files: hostfile.Files{Root: s.t.TempDir()}, bootkube: "inactive", progress: "inactive",
 	}
 	b.recorder = &machine.Recorder{Reply: b.answer, Absent: []string{"bootlist", "coreos-installer", "ipmitool", "dmidecode"}}
+	if podman { // such a machine also has UEFI here, and boots from its medium
+		b.put(bootOrder, "\x07\x00\x00\x00\x03\x00")
+		b.put(efiFolder+"/Boot0003-8be4df61-93ca-11d2-aa0d-00e098032b8c", "\x07\x00\x00\x00"+"\x01\x00\x00\x00\x00\x00C\x00D\x00\x00\x00")
+	}
 	if !podman {
 		b.recorder.Absent = append(b.recorder.Absent, "podman")
 	}
@@ -200,7 +206,7 @@ func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error
 	result, err := b.recorder.Run(ctx, c)
 	text := c.String()
 	switch {
-	case strings.HasPrefix(text, "mount ") && strings.Contains(text, "loop,offset="):
+	case strings.HasPrefix(text, "mount ") && strings.HasSuffix(text, mountPoint):
 		if err := clock.Real().Sleep(ctx, 90*time.Second); err != nil { // writing takes time
 			return result, &machine.Failed{Command: c, Err: err}
 		}
@@ -299,7 +305,7 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		deps := installer.Deps{
 			Service: b.client(service.Config{Token: config.Token}), Disks: ownDisks{disks, b}, Fetcher: b.site,
 			BootOrder: bootorder.Order{
-				Programs: b, Files: b.files, Arch: "amd64", Log: log, Mounter: mount.Mounter{Programs: b, Files: b.files, Clock: clock.Real(), Log: log},
+				Variables: machine.EFI{Folder: b.files.Path(efiFolder)}, Programs: b, Files: b.files, Arch: "amd64", Log: log, Mounter: mount.Mounter{Programs: b, Files: b.files, Clock: clock.Real(), Log: log},
 			},
 			Kube: func([]byte) (installer.Kube, error) { return b.api.Connect([]byte("administrator")) }, Runner: b, Files: b.files,
 			Hostname: func() (string, error) { return b.name, nil }, Architecture: "amd64", Clock: clock.Real(), Log: log,
@@ -450,7 +456,9 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 	case c.Name == "lsblk":
 		say(`{"blockdevices":[{"path":%q,"size":%d,"children":[{"path":"/dev/vda3","size":402653184,"partlabel":"boot"},`+
 			`{"path":"/dev/vda4","size":2684354560,"partlabel":"root"}]}]}`, b.files.Path(diskName), diskSize)
-	case c.Name == "mount" && strings.Contains(text, "loop,offset="):
+	case c.Name == "mount" && strings.HasSuffix(text, "/esp"):
+		b.put("run/oaictl-host/mount/esp/EFI/redhat/shimx64.efi", "")
+	case c.Name == "mount" && strings.HasSuffix(text, mountPoint):
 		if err := os.RemoveAll(b.files.Path(mountPoint + "/ignition")); err != nil {
 			b.t.Error(err)
 		}
@@ -506,6 +514,9 @@ func (b *box) shutdown(when string) {
 func (b *box) firstBoot() string {
 	if err := b.boots(); err != nil {
 		b.t.Errorf("the disk of %s does not boot: %v", b.name, err)
+	}
+	if order, err := b.files.Read(bootOrder); b.podman && (err != nil || len(order) != 8 || order[4] == 3) {
+		b.t.Errorf("the firmware of %s does not start the disk first: %x %v", b.name, order, err)
 	}
 	content, err := b.files.Read(mountPoint + "/ignition/config.ign")
 	if err != nil || !json.Valid(content) {
