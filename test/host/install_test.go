@@ -147,6 +147,7 @@ func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stop := newSite(t, 1)
 		defer stop()
+		s.writing = 10 * time.Minute // all are still at it when their agents ask for steps again
 		s.prepare(p)
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
 		writes := func(b *box) bool { return slices.Contains(s.told(b), written) }
@@ -173,6 +174,7 @@ func TestCancel(t *testing.T) {
 			}
 		}
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/reset", nil, nil)
+		s.writing = 90 * time.Second
 		for _, b := range s.boxes {
 			b.bootAgain()
 		}

@@ -207,7 +207,7 @@ func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error
 	text := c.String()
 	switch {
 	case strings.HasPrefix(text, "mount ") && strings.HasSuffix(text, mountPoint):
-		if err := clock.Real().Sleep(ctx, 90*time.Second); err != nil { // writing takes time
+		if err := clock.Real().Sleep(ctx, b.writing); err != nil {
 			return result, &machine.Failed{Command: c, Err: err}
 		}
 		b.stopIn(installer.StepWrite)
