@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -422,6 +423,20 @@ func TestHostProgramIsLean(t *testing.T) {
 		if withinAny([]string{module + "/internal/host/..."}, imported) {
 			t.Errorf("cmd/oaictl pulls in %s", imported)
 		}
+	}
+}
+
+// TestHostProgramIsSmall bounds the program of the machines, stripped as in a release.
+func TestHostProgramIsSmall(t *testing.T) {
+	const most = 20_000_000
+	program := filepath.Join(t.TempDir(), "oaictl-host")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../cmd/oaictl-host")
+	build.Env = append(build.Environ(), "GOOS=linux", "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%.2000s", err, said)
+	}
+	if info := must.Get(os.Stat(program))(t); info.Size() > most {
+		t.Errorf("it has %d bytes, and %d are the most", info.Size(), most)
 	}
 }
 

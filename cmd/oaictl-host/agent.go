@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -24,8 +26,16 @@ import (
 
 const agentLog = "/var/log/agent.log"
 
+// The memory of the agent: a live system keeps its files in memory, too. The collector of garbage works more often for it.
+const (
+	agentMemory  = 16 << 20 // bytes from which on it works harder
+	agentGarbage = 40       // percent of the memory in use
+)
+
 // runAgent is agent and next_step_runner.
 func runAgent(ctx context.Context, c call) int {
+	debug.SetMemoryLimit(agentMemory)
+	debug.SetGCPercent(agentGarbage)
 	options, err := agent.ParseFlags(c.name, c.args, c.env, c.errors)
 	if err != nil {
 		return agent.ExitCode(err)
@@ -138,10 +148,11 @@ func runDiskSpeed(ctx context.Context, c call) int {
 }
 
 func runLogs(ctx context.Context, c call) int {
-	if err := c.sendLogs(ctx); err != nil {
-		return agent.ExitCode(err)
+	err := c.sendLogs(ctx)
+	if _, wrong := errors.AsType[*logs.Usage](err); wrong {
+		return exitUsage
 	}
-	return 0
+	return agent.ExitCode(err)
 }
 
 func (c call) sendLogs(ctx context.Context) error {

@@ -76,9 +76,16 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer cancel(nil)
 	go a.watchReboot(ctx, cancel)
 	for {
+		began := a.Clock.Now()
 		host, err := a.register(ctx)
 		if err == nil {
 			err = a.work(ctx, steps, host)
+		}
+		if errors.Is(err, errAgain) {
+			// The service, or an image that it names, may want this again and again.
+			if stopped := a.Clock.Sleep(ctx, max(0, firstPause-a.Clock.Now().Sub(began))); stopped != nil {
+				err = stopped
+			}
 		}
 		if err = a.ended(ctx, err); err == nil || !errors.Is(err, errAgain) {
 			return err

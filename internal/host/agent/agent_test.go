@@ -187,6 +187,26 @@ func TestReRegistration(t *testing.T) {
 	}
 }
 
+// TestReRegistrationIsPaced: a service that wants it again and again does not keep the machine busy.
+func TestReRegistrationIsPaced(t *testing.T) {
+	const other = "quay.io/edge-infrastructure/assisted-installer-agent:v2.40"
+	for name, image := range map[string]string{"exit": ownImage, "an image that ends": other} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &fakeService{instructions: func(int) (*models.Steps, error) { return leave(), nil }}
+				s.register = func(n int) (*models.HostRegistrationResponse, error) {
+					if n > 1000 {
+						return nil, errors.New("too often")
+					}
+					return response(image), nil
+				}
+				newRig(t, s).runFor(t, 59*second)
+				check.Equal(t, len(s.registered), 30)
+			})
+		})
+	}
+}
+
 func TestNextStepRunnerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, &fakeService{instructions: func(int) (*models.Steps, error) { return leave(), nil }})
@@ -412,6 +432,50 @@ func TestHostileSteps(t *testing.T) {
 		if strings.Contains(r.log.String(), "\x1b") {
 			t.Error("the log has an escape character")
 		}
+	})
+}
+
+// TestManySteps: steps that do not end, of ever new types, do not fill the machine's memory.
+func TestManySteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		hang := does(func(ctx context.Context, _ []string) Reply {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			<-ctx.Done()
+			return Reply{}
+		})
+		kind := func(n int) models.StepType { return models.StepType(fmt.Sprint("new", n)) }
+		r := newRig(t, &fakeService{instructions: func(n int) (*models.Steps, error) {
+			return wanted(1, append(slices.Repeat([]models.StepType{models.StepTypeInstall}, 30), kind(n))...), nil
+		}})
+		for n := range 100 {
+			r.Executors[kind(n)] = hang
+		}
+		r.Executors[models.StepTypeInstall] = hang
+		r.runFor(t, time.Minute)
+		check.Equal(t, most.Load(), int64(mostSteps))
+		check.Contains(t, r.log.String(), "too many steps run")
+	})
+}
+
+// TestLogOfSteps is short and has no secrets.
+func TestLogOfSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeService{instructions: func(int) (*models.Steps, error) {
+			steps := wanted(60, models.StepTypeInstall)
+			steps.Instructions[0].StepID = strings.Repeat("x", 1<<20)
+			return steps, nil
+		}}
+		r := newRig(t, s)
+		r.Executors[models.StepTypeInstall] = does(func(context.Context, []string) Reply {
+			return Reply{ExitCode: 1, Error: "cannot reach http://user:hunter2@proxy.example.com:3128"}
+		})
+		r.runFor(t, 10*second)
+		if log := r.log.String(); len(log) > 10_000 || strings.Contains(log, "hunter2") {
+			t.Errorf("the log has %d bytes: %.1000s", len(log), log)
+		}
+		check.Equal(t, len(s.replies[0].StepID), 1<<20)
 	})
 }
 

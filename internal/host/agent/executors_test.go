@@ -74,6 +74,8 @@ func TestLogsGatherIsRefused(t *testing.T) {
 	l := &Logs{Runner: runner, Log: quiet()}
 	for _, args := range [][]string{
 		nil, {"{}"}, {`{"bootstrap":true}`}, {`{"bootstrap":true,` + logsIDs + `,"master_ips":["-oProxyCommand=reboot"]}`},
+		// A zone may have any characters, and the program that gets the addresses is a script of the shell.
+		{`{"bootstrap":true,` + logsIDs + `,"master_ips":["fe80::1%a,-oProxyCommand=reboot"]}`},
 		{`{"bootstrap":true,"cluster_id":"$(id)"}`},
 	} {
 		check.Equal(t, l.Execute(t.Context(), args).ExitCode, refused, args)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -244,6 +245,7 @@ func TestHostileInstall(t *testing.T) {
 		"proxy has a space":          {"proxy": map[string]string{"https_proxy": "http://a/ --insecure"}},
 		"exception is hostile":       {"proxy": map[string]string{"http_proxy": "http://a", "no_proxy": "a;b"}},
 		"service address is a name":  {"service_ips": []string{"assisted.example.com"}},
+		"service address is a list":  {"service_ips": []string{"fe80::1%a,--insecure"}},
 		"service address is hostile": {"service_ips": []string{"192.0.2.1 evil"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,6 +267,22 @@ func TestHostileInstall(t *testing.T) {
 		check.Equal(t, i.Execute(t.Context(), args).ExitCode, refused, name)
 	}
 	check.Equal(t, len(runner.Commands()), 0)
+}
+
+// TestManyUnknownFields do not fill the log.
+func TestManyUnknownFields(t *testing.T) {
+	i, _ := newInstall(t)
+	var log strings.Builder
+	i.Log = slog.New(slog.NewTextHandler(&log, nil))
+	fields := map[string]any{}
+	for n := range 10_000 {
+		fields[fmt.Sprint("new", n)] = 1
+	}
+	check.Equal(t, i.Execute(t.Context(), []string{changed(t, fields)}), Reply{})
+	if log.Len() > 10_000 {
+		t.Errorf("the log has %d bytes", log.Len())
+	}
+	check.Contains(t, log.String(), "count=10000")
 }
 
 // TestUnknownFields of a newer service do not matter.

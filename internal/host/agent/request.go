@@ -48,7 +48,9 @@ func decode[T any, P interface {
 		return nil, fmt.Errorf("the argument of the step %s is not what it must be: %s", step, escape.Word(beginning(err.Error())))
 	}
 	if unknown := unknownFields(content, reflect.TypeFor[T]()); len(unknown) > 0 {
-		log.Warn("fields of a step are not known, and are ignored", "step", step, "fields", unknown)
+		const enough = 20
+		log.Warn("fields of a step are not known, and are ignored", "step", step, "fields", unknown[:min(len(unknown), enough)],
+			"count", len(unknown))
 	}
 	return request, nil
 }
@@ -193,7 +195,7 @@ func readInstallerArgs(text string) ([]string, error) {
 
 func checkAddresses(addresses []string) error {
 	for _, text := range addresses {
-		if _, err := netip.ParseAddr(text); err != nil {
+		if ip, err := netip.ParseAddr(text); err != nil || ip.Zone() != "" {
 			return fmt.Errorf("%q is no IP address", beginning(text))
 		}
 	}

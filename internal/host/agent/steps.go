@@ -18,6 +18,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
 // Executor does one type of step.
@@ -66,7 +67,7 @@ const (
 	// longestOutput and longestError are how many bytes of a result are sent.
 	longestOutput = 8 << 20
 	longestError  = 64 << 10
-	// mostSteps bounds the steps of one answer.
+	// mostSteps bounds the steps of one answer, and those that run at once.
 	mostSteps = 64
 )
 
@@ -92,6 +93,7 @@ type steps struct {
 
 	mu      sync.Mutex
 	running map[models.StepType]*running
+	count   int // how many goroutines run steps
 	sent    map[models.StepType]*sent
 	group   sync.WaitGroup
 }
@@ -154,7 +156,7 @@ func (s *steps) due(w work, step *models.Step) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if step.StepType == models.StepTypeInstall {
-		return true // its executor has a lock, and the service expects an answer
+		return s.begin() // its executor has a lock, and the service expects an answer
 	}
 	if before := s.running[step.StepType]; before != nil {
 		if slices.Equal(before.args, step.Args) {
@@ -168,8 +170,28 @@ func (s *steps) due(w work, step *models.Step) bool {
 	if last != nil && settled(step.StepType) && slices.Equal(last.args, step.Args) && s.clock.Now().Sub(last.ran) < w.spacing {
 		return false
 	}
+	if !s.begin() {
+		return false
+	}
 	s.running[step.StepType] = &running{args: step.Args}
 	return true
+}
+
+// begin counts a step that begins, unless so many run that one more would be too much for the machine. The mutex is locked.
+func (s *steps) begin() bool {
+	if s.count >= mostSteps {
+		s.log.Warn("too many steps run: another one does not begin before some have ended", "most", mostSteps)
+		return false
+	}
+	s.count++
+	return true
+}
+
+// end counts a step that ended.
+func (s *steps) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count--
 }
 
 // settled reports whether a result is the same for a while: the step is costly, and it is enough to run it as often as the
@@ -185,6 +207,7 @@ func settled(kind models.StepType) bool {
 
 // runAll runs a step, and then the latest of its type that came meanwhile.
 func (s *steps) runAll(ctx context.Context, w work, step *models.Step) {
+	defer s.end()
 	for next := (&pending{w, step}); next != nil; {
 		s.run(ctx, next.work, next.step)
 		if step.StepType == models.StepTypeInstall {
@@ -203,7 +226,7 @@ func (s *steps) runAll(ctx context.Context, w work, step *models.Step) {
 
 // run does one step and sends its result.
 func (s *steps) run(ctx context.Context, w work, step *models.Step) {
-	log := s.log.With("step", escape.Word(step.StepID))
+	log := s.log.With("step", shown(step.StepID))
 	if err := s.media.lost(ctx); err != nil {
 		log.Error("the installation medium cannot be read, so the step does not run", "error", err)
 		s.send(ctx, w, step, Reply{ExitCode: mediaLost, Error: err.Error()})
@@ -231,7 +254,7 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 		said = log.Error
 	}
 	said("the step ended", "exit code", reply.ExitCode, "took", s.clock.Now().Sub(began).Round(time.Millisecond).String(),
-		"output bytes", len(reply.Output), "error", escape.Word(beginning(reply.Error)))
+		"output bytes", len(reply.Output), "error", shown(reply.Error))
 	if !known {
 		s.send(ctx, w, step, reply)
 	}
@@ -296,6 +319,12 @@ func beginning(text string) string {
 	return text
 }
 
+// shown is the start of a text from outside, fit for a log: on one line, without secrets.
+func shown(text string) string {
+	const enough = 4096 // a secret that is cut off would not be found
+	return escape.Word(beginning(redact.Text(text[:min(len(text), enough)])))
+}
+
 // send sends a result.
 func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply) {
 	err := s.service.Reply(ctx, w.infraEnv, w.host, &models.StepReply{
@@ -304,7 +333,7 @@ func (s *steps) send(ctx context.Context, w work, step *models.Step, reply Reply
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
 			s.log.Warn("the result of a step was not sent; the step runs again when the service asks for it",
-				"step", escape.Word(step.StepID), "error", err)
+				"step", shown(step.StepID), "error", err)
 		}
 		return
 	}

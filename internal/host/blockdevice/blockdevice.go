@@ -23,6 +23,9 @@ type Identity struct {
 	Serial string // "" if the disk has none
 	WWN    string // "" if the disk has none
 	File   bool   // a regular file that holds the image of a disk
+	// Sequence is the kernel's number of the disk. No other disk has it until the machine boots again, also not one of the
+	// same size in the same slot. "" for a file, and if the kernel has none.
+	Sequence string
 }
 
 // Refused says why a disk may not be written to.
@@ -87,7 +90,7 @@ func (d Disks) block(path, number string) (Identity, error) {
 	return Identity{
 		Path: path, Number: number, Size: size,
 		Serial: tree.first("serial", "device/serial"),
-		WWN:    tree.first("wwid", "device/wwid"),
+		WWN:    tree.first("wwid", "device/wwid"), Sequence: tree.first("diskseq"),
 	}, nil
 }
 
@@ -151,6 +154,7 @@ func difference(was, is Identity) string {
 		{"size", fmt.Sprint(was.Size), fmt.Sprint(is.Size)},
 		{"serial number", was.Serial, is.Serial},
 		{"WWN", was.WWN, is.WWN},
+		{"sequence number", was.Sequence, is.Sequence},
 	} {
 		if field.was != field.is {
 			return fmt.Sprintf("its %s was %q, and is %q", field.name, field.was, field.is)

@@ -281,6 +281,33 @@ func TestUsersErrors(t *testing.T) {
 	}
 }
 
+// TestSourcesOfMounts: only a path in /dev is looked at. The source of a mount may be any text, also a file of a server that
+// does not answer any more, and nothing ends that look.
+func TestSourcesOfMounts(t *testing.T) {
+	entries, err := os.ReadDir("/sys/class/block")
+	if err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	for _, entry := range entries {
+		device, link := filepath.Join("/dev", entry.Name()), filepath.Join(folder, entry.Name())
+		if deviceNumber(device) == "" {
+			continue
+		}
+		must.Do(t, os.Symlink(device, link))
+		if (Disks{}).fileNumber(device) == "" {
+			t.Errorf("%s is not looked at", device)
+		}
+		for _, path := range []string{link, "/dev/.." + link} {
+			if got := (Disks{}).fileNumber(path); got != "" {
+				t.Errorf("%s is looked at: it is %s", path, got)
+			}
+		}
+		return
+	}
+	t.Skip("this machine shows no block device")
+}
+
 func TestInspectBlock(t *testing.T) {
 	w := machine(t)
 	w.write("sys/devices/block/sda/device/serial", "S1\n")
@@ -290,6 +317,14 @@ func TestInspectBlock(t *testing.T) {
 	want := Identity{Path: "/dev/sda", Number: "8:0", Size: 2048 * 512, Serial: "S1", WWN: "naa.5000"}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	// Another disk of the same size in the same slot gets the same name and number.
+	w.write("sys/devices/block/sda/diskseq", "7\n")
+	before := must.Get(Disks{Root: w.root}.block("/dev/sda", "8:0"))(t)
+	w.write("sys/devices/block/sda/diskseq", "9\n")
+	after := must.Get(Disks{Root: w.root}.block("/dev/sda", "8:0"))(t)
+	if before == after || difference(before, after) != `its sequence number was "7", and is "9"` {
+		t.Errorf("a disk that was replaced: %q", difference(before, after))
 	}
 	if _, err := (Disks{Root: w.root}).block("/dev/sda2", "8:2"); err == nil || !strings.Contains(err.Error(), "name the disk sda") {
 		t.Errorf("a partition: %v", err)

@@ -143,7 +143,7 @@ func (d *Device) Zero(offset, size int64) error {
 	if size == 0 {
 		return nil
 	}
-	if offset < 0 || size < 0 || offset+size > d.id.Size {
+	if offset < 0 || size < 0 || offset > d.id.Size || size > d.id.Size-offset {
 		return fmt.Errorf("zero %d bytes at %d of %q: it has %d bytes", size, offset, d.id.Path, d.id.Size)
 	}
 	err := d.zero(offset, size)

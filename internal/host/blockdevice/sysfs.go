@@ -177,12 +177,12 @@ func (d Disks) loops() (map[string][]tree, error) {
 // fileNumber is the number of the block device of a path in /dev, "" if it is none. Tests have no block devices: there a
 // name in /dev means the device of that name in sysfs.
 func (d Disks) fileNumber(path string) string {
+	name, in := strings.CutPrefix(path, "/dev/")
+	if !in || filepath.Clean(path) != path {
+		return ""
+	}
 	if d.Root == "" {
 		return deviceNumber(path)
-	}
-	name, in := strings.CutPrefix(path, "/dev/")
-	if !in {
-		return ""
 	}
 	if link, err := filepath.EvalSymlinks(d.at(path)); err == nil {
 		name = filepath.Base(link)

@@ -4,6 +4,7 @@ package blockdevice
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -270,8 +271,8 @@ func TestZeroAndClear(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Error("Clear changed other bytes, or too few")
 	}
-	for _, outside := range [][2]int64{{-1, 2}, {4 << 20, 1}, {0, 5 << 20}} {
-		if err := device.Zero(outside[0], outside[1]); err == nil {
+	for _, outside := range [][2]int64{{-1, 2}, {4 << 20, 1}, {0, 5 << 20}, {math.MaxInt64 - 511, 512}, {512, math.MaxInt64}} {
+		if err := device.Zero(outside[0], outside[1]); err == nil || !strings.Contains(err.Error(), "it has 4194304 bytes") {
 			t.Errorf("Zero reaches outside of the disk: %v", outside)
 		}
 	}

@@ -112,7 +112,7 @@ func (d Disks) mountinfo(content []byte) []use {
 // deviceNumber is the number of a block device, "" if path is none.
 func deviceNumber(path string) string {
 	var stat unix.Stat_t
-	if !filepath.IsAbs(path) || unix.Stat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFBLK {
+	if unix.Stat(path, &stat) != nil || stat.Mode&unix.S_IFMT != unix.S_IFBLK {
 		return ""
 	}
 	return number(stat.Rdev)

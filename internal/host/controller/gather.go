@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/kube"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 )
@@ -55,6 +56,9 @@ func (c *Controller) gather(ctx context.Context) (err error) {
 		return err
 	}
 	kubeconfig, err := c.kubeconfig(ctx)
+	if err == nil {
+		kubeconfig, err = kube.PlainKubeconfig(kubeconfig) // it comes from the service, and oc would run what it names
+	}
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,12 @@ const (
 	infraEnvID = strfmt.UUID("5a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d22")
 
 	bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
-	adminConfig  = "the kubeconfig of the administrator: secret-admin-key"
+	adminConfig  = `
+current-context: admin
+contexts: [{name: admin, context: {cluster: lab, user: admin}}]
+clusters: [{name: lab, cluster: {server: "https://api-int.lab.example.com:6443", certificate-authority-data: Q0E=}}]
+users: [{name: admin, user: {token: secret-admin-key, exec: {command: rm}}}]
+`
 )
 
 // answered is the error of a call that the service answered with a status.

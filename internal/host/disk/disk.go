@@ -69,6 +69,8 @@ const (
 	// clearLimit is less than the time that a container engine gives a program to end.
 	clearLimit  = 4 * time.Second
 	settleLimit = time.Minute
+	// answerLimit is how long the disk, and the medium with the image, may take to answer after the installation was ended.
+	answerLimit = 20 * time.Second
 	bootVolume  = "boot"
 )
 
@@ -173,13 +175,57 @@ func (d Disks) Write(ctx context.Context, target Image) error {
 		return fmt.Errorf("choose the image for %s: %w", target.Disk.Path, err)
 	}
 	d.warnOfOtherRelease()
+	progress := &progress{to: target.Progress}
+	target.Progress = progress.percent
 	write := func(ctx context.Context) error { return d.run(ctx, target, options) }
 	if source != nil {
 		d.Log.Info("the image is written by oaictl-host", "image", source.Source.String(), "disk", target.Disk.Path)
 		config := bootfs.Config{Ignition: ignition, Options: options}
 		write = func(ctx context.Context) error { return d.write(ctx, target, *source, config) }
 	}
-	return d.retry(ctx, target.Disk, write)
+	done := make(chan error, 1)
+	go func() { done <- d.retry(ctx, target.Disk, write) }()
+	return d.await(ctx, target.Disk, done, progress)
+}
+
+// await waits until a disk is written, and does not wait long after ctx ended: the kernel does not end a read or a write. What
+// was begun then ends by itself if the disk answers after all, and clears the disk. Until then the disk is in use.
+func (d Disks) await(ctx context.Context, id blockdevice.Identity, done <-chan error, progress *progress) error {
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerLimit)
+	defer cancel()
+	select {
+	case err := <-done:
+		return err
+	case <-limit.Done():
+		progress.end()
+		return fmt.Errorf("write to the disk %s: it was ended, and the disk or the medium with the image did not answer for %s; "+
+			"look at the kernel's log for errors of both: %w", id.Path, answerLimit, context.Cause(ctx))
+	}
+}
+
+// progress passes percentages on until it ends. Two outputs of a program may tell them at the same time.
+type progress struct {
+	mu sync.Mutex
+	to func(percent int) // nil if there is none, and after the end
+}
+
+func (p *progress) percent(percent int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.to != nil {
+		p.to(percent)
+	}
+}
+
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = nil
 }
 
 // retry tries to write a disk several times.
@@ -293,19 +339,11 @@ func (d Disks) run(ctx context.Context, target Image, options coreos.Options) er
 	}
 	d.Log.Info("the image is written by "+installer, "disk", target.Disk.Path)
 	args := append([]string{"install", "--insecure", "-i", d.Files.Path(target.Ignition)}, target.Args...)
-	var mu sync.Mutex
-	report := func(percent int) {
-		mu.Lock()
-		defer mu.Unlock()
-		if target.Progress != nil {
-			target.Progress(percent)
-		}
-	}
-	report(0)
+	target.Progress(0)
 	log := func(line string) { d.Log.Info(installer, "output", escape.Word(line)) }
 	_, err := d.Programs.Run(ctx, machine.Command{
 		Name: installer, Args: append(args, target.Disk.Path), Timeout: writeLimit,
-		Output: &coreos.Progress{Percent: report, Line: log}, Errors: &coreos.Progress{Percent: report, Line: log},
+		Output: &coreos.Progress{Percent: target.Progress, Line: log}, Errors: &coreos.Progress{Percent: target.Progress, Line: log},
 	})
 	if err == nil {
 		return nil

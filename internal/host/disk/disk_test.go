@@ -469,6 +469,45 @@ func TestMappedDisk(t *testing.T) {
 	must.Do(t, b.showPartitions(t.Context(), blockdevice.Identity{Path: "/dev/sda"}))
 }
 
+// hanging is a server that sends nothing, and a connection that nothing ends: as a disk or a medium that does not answer.
+type hanging chan struct{}
+
+func (h hanging) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: 1 << 20, Body: h}, nil
+}
+
+func (h hanging) Read([]byte) (int, error) {
+	<-h
+	return 0, io.ErrUnexpectedEOF
+}
+
+func (hanging) Close() error { return nil }
+
+// TestWriteDoesNotWaitForEver: what does not answer does not keep the installation from its end, and tells nothing later.
+func TestWriteDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBox(t, "--image-url", "https://images.example.com/rhcos.raw.gz")
+		release := make(hanging)
+		b.Client, b.Clock = release, clock.Real()
+		ended := false
+		b.target.Progress = func(int) {
+			if ended {
+				t.Error("progress is told after the end")
+			}
+		}
+		began := time.Now()
+		err := b.Write(t.Context(), b.target)
+		ended = true
+		if took := time.Since(began); took != writeLimit+answerLimit {
+			t.Errorf("it took %s", took)
+		}
+		if err == nil || !strings.Contains(err.Error(), "it took longer than 2h") || !strings.Contains(err.Error(), "did not answer") {
+			t.Errorf("got %v", err)
+		}
+		close(release)
+	})
+}
+
 func TestClearDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -10,7 +10,7 @@ import (
 
 func TestTempFile(t *testing.T) {
 	own := t.TempDir()
-	outside := must.Get(os.MkdirTemp("", "other"))(t)
+	outside := must.Get(os.MkdirTemp("", "other"))(t) //nolint:usetesting // it must not be a folder of t
 	t.Cleanup(func() { os.RemoveAll(outside) })
 	must.Do(t, os.Symlink(outside, filepath.Join(own, "leads-out")))
 	must.Do(t, os.Symlink(filepath.Join(outside, "none"), filepath.Join(own, "leads-to-nothing")))

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/oaictl/oaictl/internal/host/guard"
 )
@@ -20,8 +21,8 @@ type Files struct {
 	Root string
 }
 
-// Path is where a path is found.
-func (f Files) Path(path string) string { return filepath.Join("/", f.Root, path) }
+// Path is where a path is found. It is never above Root; links in the path may lead elsewhere.
+func (f Files) Path(path string) string { return filepath.Join("/", f.Root, filepath.Join("/", path)) }
 
 // Write writes a file with these permissions, and makes its folder where it is missing. Secrets have 0600.
 func (f Files) Write(path string, content []byte, perm fs.FileMode) error {
@@ -114,7 +115,14 @@ func (f Files) Create(path string, perm fs.FileMode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), folders); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, perm)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(perm); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }
 
 // MakeFolder makes a folder and those above it.
@@ -126,8 +134,30 @@ func (f Files) MakeFolder(path string, perm fs.FileMode) error {
 	return os.MkdirAll(path, perm)
 }
 
-// Read reads a file.
-func (f Files) Read(path string) ([]byte, error) { return os.ReadFile(f.Path(path)) }
+// largest bounds a file that is read at once: an Ignition config has some megabytes.
+const largest = 256 << 20
+
+// Read reads a regular file. What else has the name is an error: the image of a disk may have a pipe there, which nothing
+// would ever be written to.
+func (f Files) Read(path string) ([]byte, error) {
+	path = f.Path(path)
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: it is not a regular file", path)
+	}
+	if info.Size() > largest {
+		return nil, fmt.Errorf("read %s: it has %d bytes, and at most %d are read at once", path, info.Size(), largest)
+	}
+	return io.ReadAll(io.LimitReader(file, largest)) // a file of /proc has no size
+}
 
 // List has the names of the regular files in a folder.
 func (f Files) List(path string) ([]string, error) {

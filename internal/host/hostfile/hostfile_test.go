@@ -63,3 +63,34 @@ func TestRefused(t *testing.T) {
 		t.Error("a folder was opened")
 	}
 }
+
+// TestPathsStayBelowRoot: a path from outside cannot lead to a file above Root.
+func TestPathsStayBelowRoot(t *testing.T) {
+	f := Files{Root: "/mnt/boot"}
+	for path, want := range map[string]string{
+		"/a":                "/mnt/boot/a",
+		"a":                 "/mnt/boot/a",
+		"/../../etc/passwd": "/mnt/boot/etc/passwd",
+		"../etc/passwd":     "/mnt/boot/etc/passwd",
+		"/a/../..":          "/mnt/boot",
+		"":                  "/mnt/boot",
+	} {
+		if got := f.Path(path); got != want {
+			t.Errorf("%q: got %s, want %s", path, got, want)
+		}
+	}
+	if got := (Files{}).Path("../a"); got != "/a" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestCreateTakesRightsAway: what another program left there with the same name may be open to all.
+func TestCreateTakesRightsAway(t *testing.T) {
+	f := Files{Root: t.TempDir()}
+	must.Do(t, f.Write("/log", nil, 0o666))
+	file := must.Get(f.Create("/log", 0o600))(t)
+	defer file.Close()
+	if mode := must.Get(file.Stat())(t).Mode().Perm(); mode != 0o600 {
+		t.Errorf("it has the mode %o", mode)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/guard"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
@@ -57,6 +58,11 @@ func (c Config) check() []error {
 	for _, arg := range c.InstallerArgs {
 		if arg == "" || strings.ContainsAny(arg, "\x00\n\r") {
 			p.add("--installer-args has %q, which is empty or more than one line", arg)
+		}
+	}
+	for _, argument := range kernelArguments(c.InstallerArgs, "--append-karg") {
+		if guard.LiveCommandLine(argument) == nil {
+			p.add("--installer-args has the kernel argument %q, with which the installed system would pass for a live system", argument)
 		}
 	}
 	return p

@@ -73,6 +73,8 @@ func TestParseRefuses(t *testing.T) {
 		{"must-gather", flags("master", 3, "--must-gather-image", `{"a":"x y"}`), 1, "--must-gather-image"},
 		{"count", flags("master", -1), 1, "less than 0"},
 		{"version", flags("master", 3, "--openshift-version", "latest"), 1, "not a version"},
+		{"live system", flags("master", 3, "--installer-args", `["--append-karg","coreos.liveiso=a"]`), 1, "pass for a live system"},
+		{"joined", flags("master", 3, "--installer-args", `["--append-karg=a oaictl.rack=1"]`), 1, "pass for a live system"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var usage bytes.Buffer

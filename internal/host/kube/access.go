@@ -11,34 +11,56 @@ import (
 
 // kubeconfig is the part of a kubeconfig that is read. Programs, files and plugins that it may name are not used.
 type kubeconfig struct {
-	Current  string `json:"current-context"`
-	Contexts []struct {
-		Name    string `json:"name"`
-		Context struct {
-			Cluster string `json:"cluster"`
-			User    string `json:"user"`
-		} `json:"context"`
-	} `json:"contexts"`
-	Clusters []struct {
-		Name    string  `json:"name"`
-		Cluster cluster `json:"cluster"`
-	} `json:"clusters"`
-	Users []struct {
-		Name string `json:"name"`
-		User user   `json:"user"`
-	} `json:"users"`
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Current    string         `json:"current-context"`
+	Contexts   []contextEntry `json:"contexts"`
+	Clusters   []clusterEntry `json:"clusters"`
+	Users      []userEntry    `json:"users"`
+}
+
+type contextEntry struct {
+	Name    string `json:"name"`
+	Context struct {
+		Cluster string `json:"cluster"`
+		User    string `json:"user"`
+	} `json:"context"`
+}
+
+type clusterEntry struct {
+	Name    string  `json:"name"`
+	Cluster cluster `json:"cluster"`
+}
+
+type userEntry struct {
+	Name string `json:"name"`
+	User user   `json:"user"`
 }
 
 type cluster struct {
 	Server     string `json:"server"`
-	CA         []byte `json:"certificate-authority-data"`
-	ServerName string `json:"tls-server-name"`
+	CA         []byte `json:"certificate-authority-data,omitempty"`
+	ServerName string `json:"tls-server-name,omitempty"`
 }
 
 type user struct {
-	Certificate []byte `json:"client-certificate-data"`
-	Key         []byte `json:"client-key-data"`
-	Token       string `json:"token"`
+	Certificate []byte `json:"client-certificate-data,omitempty"`
+	Key         []byte `json:"client-key-data,omitempty"`
+	Token       string `json:"token,omitempty"`
+}
+
+// PlainKubeconfig is a kubeconfig with only what FromKubeconfig reads, for a program that would also run what a kubeconfig
+// names, and read files. An error shows nothing of the content.
+func PlainKubeconfig(content []byte) ([]byte, error) {
+	if _, err := FromKubeconfig(content); err != nil {
+		return nil, err
+	}
+	var plain kubeconfig
+	if err := yaml.Unmarshal(content, &plain); err != nil {
+		return nil, errors.New("read a kubeconfig: it is not YAML of the expected form")
+	}
+	plain.APIVersion, plain.Kind = "v1", "Config"
+	return yaml.Marshal(plain)
 }
 
 // FromKubeconfig reads a kubeconfig that has its certificates in it, as those of a new cluster have. It reads no other file

@@ -30,6 +30,7 @@ const (
 	bodyLimit    = 64 << 20 // bytes of one answer
 	pageSize     = 250      // objects of one answer
 	listLimit    = 10_000   // objects of one list
+	pagesLimit   = 400      // answers with parts of one list, which may have few objects or none
 
 	queriesPerSecond = 20
 	queryBurst       = 40
@@ -122,7 +123,8 @@ func listTrimmed[T any](ctx context.Context, c *Client, kind schema.GroupVersion
 	trim func(*T),
 ) ([]T, error) {
 	var all []T
-	for options.Limit = pageSize; ; {
+	options.Limit = pageSize
+	for pages := 1; ; pages++ {
 		part, err := c.objects.Resource(kind).Namespace(space).List(ctx, options)
 		if errors.Is(err, errTooLong) && options.Limit > 1 {
 			options.Limit /= 2
@@ -143,7 +145,7 @@ func listTrimmed[T any](ctx context.Context, c *Client, kind schema.GroupVersion
 		switch {
 		case options.Continue == "":
 			return all, nil
-		case len(all) >= listLimit:
+		case len(all) >= listLimit, pages >= pagesLimit:
 			return all, fmt.Errorf("list %s: %w", kind.Resource, ErrTooMany)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,19 @@ func reply(w http.ResponseWriter, status int, o object) {
 
 func refuse(w http.ResponseWriter, status int, reason string) {
 	reply(w, status, object{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": status, "reason": reason, "message": "as said"})
+}
+
+// TestEndlessPages: a list ends although each of its pages is empty and promises another.
+func TestEndlessPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := client(t, func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, http.StatusOK, object{"kind": "NodeList", "apiVersion": "v1", "metadata": object{"continue": "more"}, "items": []any{}})
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := c.Nodes(ctx)
+		check.Says(t, err, "there are more than 10000")
+	})
 }
 
 // TestPages: a list is read to its end, and no further than a cluster can have objects.
@@ -201,6 +215,28 @@ func TestFromKubeconfig(t *testing.T) {
 			t.Errorf("the error shows a secret: %v", err)
 		}
 	}
+}
+
+// TestPlainKubeconfig: oc runs programs and reads files that a kubeconfig names, and this one comes from outside.
+func TestPlainKubeconfig(t *testing.T) {
+	hostile := strings.NewReplacer(
+		"client-key-data: S0VZ", "client-key-data: S0VZ, exec: {apiVersion: client.authentication.k8s.io/v1, command: rm}, tokenFile: /etc/shadow",
+		"certificate-authority-data: Q0E=", "certificate-authority-data: Q0E=, proxy-url: 'http://192.0.2.66', insecure-skip-tls-verify: true",
+		"current-context", "users2: [rm]\ncurrent-context",
+	).Replace(kubeconfig)
+	plain := must.Get(kube.PlainKubeconfig([]byte(hostile)))(t)
+	for _, word := range []string{"exec", "rm", "tokenFile", "shadow", "192.0.2.66", "insecure"} {
+		if strings.Contains(string(plain), word) {
+			t.Errorf("it still has %q:\n%s", word, plain)
+		}
+	}
+	want, got := must.Get(kube.FromKubeconfig([]byte(kubeconfig)))(t), must.Get(kube.FromKubeconfig(plain))(t)
+	check.Equal(t, got.String(), want.String())
+	check.Equal(t, string(got.CAData)+string(got.CertData)+string(got.KeyData), "CACERTKEY")
+	check.Contains(t, string(plain), "apiVersion: v1")
+	check.Contains(t, string(plain), "kind: Config")
+	_, err := kube.PlainKubeconfig([]byte("["))
+	check.Says(t, err, "not YAML")
 }
 
 func FuzzFromKubeconfig(f *testing.F) {

@@ -114,7 +114,8 @@ func (o *Options) check(rest []string) error {
 		}
 	}
 	for _, address := range o.Masters {
-		if _, err := netip.ParseAddr(address); err != nil {
+		// A zone may have any characters, and a script gets the addresses.
+		if ip, err := netip.ParseAddr(address); err != nil || ip.Zone() != "" {
 			return fmt.Errorf("--masters-ips has %q, which is no IP address", address)
 		}
 	}

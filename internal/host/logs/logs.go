@@ -6,6 +6,7 @@ package logs
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -43,6 +44,8 @@ type Sender struct {
 	Files   hostfile.Files
 	Clock   clock.Clock
 	Log     *slog.Logger
+
+	room int64 // for all parts together, in tests; zero means largestAll
 }
 
 const (
@@ -59,6 +62,8 @@ const (
 	mastersLimit = 25 * time.Minute
 	// largestPart bounds each gathered file.
 	largestPart = 256 << 20
+	// largestAll bounds them together: they are in the memory of a live system.
+	largestAll = 1 << 30
 	// mostCoreDumps bounds how many core dumps are gathered.
 	mostCoreDumps = 5
 	// lastWord is how long the last report to the service may take.
@@ -68,7 +73,7 @@ const (
 // Send gathers and uploads the logs. The report says what could not be gathered; it is no error if the rest was uploaded.
 func (s *Sender) Send(ctx context.Context) (report string, err error) {
 	s.progress(ctx, models.LogsStateRequested)
-	g := &gathering{Sender: s, folder: path.Join(logFolder, "logs_host_"+s.Options.Host.String())}
+	g := &gathering{Sender: s, folder: path.Join(logFolder, "logs_host_"+s.Options.Host.String()), left: cmp.Or(s.room, largestAll)}
 	defer g.clean()
 	limited, cancel := context.WithTimeoutCause(ctx, s.Clock.Wall(gatherLimit), fmt.Errorf("the logs take longer than %s", gatherLimit))
 	defer cancel()
@@ -102,6 +107,15 @@ type gathering struct {
 	*Sender
 	folder   string
 	failures []string
+	left     int64 // how many bytes may still be gathered
+}
+
+// errNoRoom is the error of a part that comes after largestAll bytes of others.
+var errNoRoom = errors.New("there is no room for it: the parts before it are as large as all may be")
+
+// part is a file that takes no more than is left.
+func (g *gathering) part(to io.Writer) *most {
+	return &most{to: to, rest: largestPart, all: &g.left}
 }
 
 func (g *gathering) failed(what string, err error) {
@@ -151,7 +165,7 @@ func (g *gathering) program(ctx context.Context, name, program string, args ...s
 		return err
 	}
 	defer file.Close()
-	return g.print(ctx, &most{to: file, rest: largestPart}, program, args...)
+	return g.print(ctx, g.part(file), program, args...)
 }
 
 // print runs a program that prints to a file.
@@ -161,7 +175,7 @@ func (g *gathering) print(ctx context.Context, to *most, program string, args ..
 	}
 	_, err := g.Runner.Run(ctx, machine.Command{Name: program, Args: args, Output: to, Timeout: programLimit})
 	if err == nil && to.cut {
-		err = fmt.Errorf("only the first %d MiB are here", largestPart>>20)
+		err = errors.New("only its first part is here: it is larger than what there is room for")
 	}
 	return errors.Join(err, to.err)
 }
@@ -173,7 +187,7 @@ func (g *gathering) disks(ctx context.Context) error {
 		return err
 	}
 	defer file.Close()
-	to := &most{to: file, rest: largestPart}
+	to := g.part(file)
 	var failures []error
 	for _, command := range [][]string{
 		{"lsblk", "-o", "NAME,MAJ:MIN,SIZE,TYPE,FSTYPE,KNAME,MODEL,UUID,WWN,HCTL,VENDOR,STATE,TRAN,PKNAME"}, {"findmnt", "--df"},
@@ -225,10 +239,15 @@ func (g *gathering) copyEnd(from, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := source.Seek(max(0, info.Size()-largestPart), io.SeekStart); err != nil {
+	size := min(info.Size(), largestPart, g.left)
+	if size == 0 && info.Size() > 0 {
+		return errNoRoom
+	}
+	if _, err := source.Seek(info.Size()-size, io.SeekStart); err != nil {
 		return err
 	}
-	return g.Files.Save(path.Join(g.folder, name), io.LimitReader(source, largestPart), secret)
+	g.left -= size
+	return g.Files.Save(path.Join(g.folder, name), io.LimitReader(source, size), secret)
 }
 
 // coreDumps gathers the core dumps that systemd keeps.
@@ -393,17 +412,19 @@ func (g *gathering) clean() {
 // most passes on the first bytes and drops the rest, so that a program goes on.
 type most struct {
 	to   io.Writer
-	rest int
+	rest int64
+	all  *int64 // the same of all parts together
 	cut  bool
 	err  error // of the first write that failed
 }
 
 func (m *most) Write(p []byte) (int, error) {
-	part := p[:min(len(p), m.rest)]
+	part := p[:min(int64(len(p)), m.rest, *m.all)]
 	if len(part) < len(p) {
 		m.cut = true
 	}
-	m.rest -= len(part)
+	m.rest -= int64(len(part))
+	*m.all -= int64(len(part))
 	if m.err == nil {
 		_, m.err = m.to.Write(part)
 	}

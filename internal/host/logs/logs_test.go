@@ -128,6 +128,29 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// TestLogsLeaveRoom: all parts together are bounded, since they are in the memory of a live system.
+func TestLogsLeaveRoom(t *testing.T) {
+	r := newRig(t, Options{})
+	r.room = 1000
+	for _, name := range []string{"agent1.log", "agent2.log", "agent3.log"} {
+		must.Do(t, r.Files.Write("/var/log/"+name, bytes.Repeat([]byte("x"), 700), 0o600))
+	}
+	r.runner.Reply = func(c machine.Command) (machine.Result, error) {
+		return machine.Result{Stdout: bytes.Repeat([]byte("y"), 50)}, nil
+	}
+	report := must.Get(r.Send(t.Context()))(t)
+	sum := 0
+	for name, content := range r.unpacked(t) {
+		if name != reportName {
+			sum += len(content)
+		}
+	}
+	if sum > 1000 || sum < 900 {
+		t.Errorf("there are %d bytes of logs", sum)
+	}
+	check.Contains(t, report, "agent3.log: there is no room for it")
+}
+
 func TestEverythingOfABootstrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{Bootstrap: true, Everything: true, Masters: []string{"192.0.2.11", "192.0.2.12"}, Keep: true})
@@ -222,13 +245,14 @@ func TestUploadFails(t *testing.T) {
 
 func TestMost(t *testing.T) {
 	var to bytes.Buffer
-	m := &most{to: &to, rest: 4}
+	left := int64(100)
+	m := &most{to: &to, rest: 4, all: &left}
 	for _, part := range []string{"12", "345", "6"} {
 		check.Equal(t, must.Get(io.WriteString(m, part))(t), len(part))
 	}
 	check.Equal(t, to.String(), "1234")
 	check.Equal(t, m.cut, true)
-	broken := &most{to: brokenWriter{}, rest: 4}
+	broken := &most{to: brokenWriter{}, rest: 4, all: &left}
 	_, err := broken.Write([]byte("a"))
 	check.Do(t, err)
 	check.Says(t, broken.err, "no space")
@@ -258,7 +282,8 @@ func TestFlags(t *testing.T) {
 	for text, args := range map[string][]string{
 		"--url is missing": required[2:], "--cluster-id": append(required[:2:2], required[4:]...), "--host-id": required[:4],
 		"--infra-env-id": append(required, "-infra-env-id", "x"), "--masters-ips": append(required, "-masters-ips=-oProxyCommand=a"),
-		"unexpected argument": append(required, "more"), "frobnicate": append(required, "--frobnicate"),
+		"which is no IP address": append(required, "-masters-ips=fe80::1%-oProxyCommand=a"),
+		"unexpected argument":    append(required, "more"), "frobnicate": append(required, "--frobnicate"),
 	} {
 		_, err := ParseFlags(args, env, &printed)
 		check.Says(t, err, text)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -69,11 +70,11 @@ func (e EFI) Read(name string) ([]byte, error) {
 	return content[attributeSize:], nil
 }
 
-// Write writes a variable in one call, as efivarfs requires. The error wraps unix.ENOSPC if the firmware has no room.
+// Write writes a variable of the boot order in one call, as efivarfs requires. The error wraps unix.ENOSPC if the firmware has no room.
 func (e EFI) Write(name string, content []byte) error {
-	path := e.path(name)
-	if err := guard.File(path); err != nil {
-		return fmt.Errorf("write the EFI variable %s: %w", name, err)
+	path, err := e.changeable(name)
+	if err != nil {
+		return fmt.Errorf("write the EFI variable %q: %w", name, err)
 	}
 	whole := binary.LittleEndian.AppendUint32(nil, attributes)
 	whole = append(whole, content...)
@@ -94,20 +95,31 @@ func (e EFI) Write(name string, content []byte) error {
 	return nil
 }
 
-// Delete removes a variable. It is no error if there is none.
+// Delete removes a variable of the boot order. It is no error if there is none.
 func (e EFI) Delete(name string) error {
-	path := e.path(name)
-	if err := guard.File(path); err != nil {
-		return fmt.Errorf("delete the EFI variable %s: %w", name, err)
+	path, err := e.changeable(name)
+	if err != nil {
+		return fmt.Errorf("delete the EFI variable %q: %w", name, err)
 	}
-	err := mutable(path)
-	if err == nil {
+	if err = mutable(path); err == nil {
 		err = os.Remove(path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete the EFI variable %s: %w", name, err)
 	}
 	return nil
+}
+
+// ofBootOrder has the names of the variables that say what boots. Others are the keys of Secure Boot, for example.
+var ofBootOrder = regexp.MustCompile(`^Boot([0-9A-F]{4}|Order|Next)$`)
+
+// changeable is the path of a variable that may be changed.
+func (e EFI) changeable(name string) (string, error) {
+	if !ofBootOrder.MatchString(name) {
+		return "", errors.New("it is not one of the boot order, such as Boot0001 and BootOrder")
+	}
+	path := e.path(name)
+	return path, guard.File(path)
 }
 
 func (e EFI) path(name string) string {

@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -21,14 +20,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/oaictl/oaictl/internal/host/guard"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
 // Effect says what a command does to the machine.
 type Effect int
 
+// The effects: a command that only looks reads, or sends packets. One that changes the machine changes disks, the boot
+// order, the power, services or containers.
 const (
-	Looks   Effect = iota // reads, or sends packets
-	Changes               // changes disks, the boot order, the power, services or containers
+	Looks Effect = iota
+	Changes
 )
 
 // Command is a program with its arguments. No shell sees it. Secrets are never arguments.
@@ -36,8 +38,7 @@ type Command struct {
 	Name string
 	Args []string
 	// Env has more variables of the form NAME=VALUE. They may be secret, and are never printed.
-	Env   []string
-	Stdin io.Reader
+	Env []string
 	// Output gets standard output while the program runs, if it is not nil. Result.Stdout is empty then.
 	Output io.Writer
 	// Errors gets standard error while the program runs, if it is not nil. Result.Stderr has it, too.
@@ -67,6 +68,7 @@ type Failed struct {
 	Err     error // such as context.DeadlineExceeded; nil if the program ended by itself
 }
 
+// Error has no secrets: a flag of the original installer has the proxy with its password.
 func (f *Failed) Error() string {
 	text := fmt.Sprintf("%s ended with exit code %d", f.Command, f.Result.Code)
 	if f.Err != nil {
@@ -75,7 +77,7 @@ func (f *Failed) Error() string {
 	if said := strings.TrimSpace(string(lastLines(f.Result.Stderr))); said != "" {
 		text += ": " + said
 	}
-	return text
+	return redact.Text(text)
 }
 
 func (f *Failed) Unwrap() error { return f.Err }
@@ -102,7 +104,7 @@ type Runner interface {
 
 // Host runs programs on this machine.
 type Host struct {
-	// Environ is the environment of programs, of the form NAME=VALUE.
+	// Environ is the environment of programs, of the form NAME=VALUE. Programs get no other variables.
 	Environ []string
 }
 
@@ -151,8 +153,8 @@ func (h Host) run(ctx context.Context, c Command) (Result, error) {
 	}
 	stdout, stderr := &kept{limit: limit}, &kept{limit: limit}
 	command := exec.CommandContext(ctx, c.Name, c.Args...)
-	command.Env = slices.Concat(h.Environ, c.Env)
-	command.Stdin = c.Stdin
+	// Not nil: nil means all variables of this process.
+	command.Env = append(append([]string{}, h.Environ...), c.Env...)
 	command.Stdout, command.Stderr = stdout, stderr
 	if c.Output != nil {
 		command.Stdout = c.Output

@@ -40,24 +40,57 @@ func TestEffect(t *testing.T) {
 		effect Effect
 		known  bool
 	}{
-		"lscpu -J":                      {Looks, true},
-		"podman ps --format x":          {Looks, true},
-		"podman run image ps":           {Changes, true},
-		"podman --remote ps":            {Changes, true},
-		"systemctl show -P x":           {Looks, true},
-		"systemctl reboot show":         {Changes, true},
-		"systemctl":                     {Changes, true},
-		"chronyc -n sources":            {Looks, true},
-		"chronyc add server x iburst":   {Changes, true},
-		"ipmitool lan print 1":          {Looks, true},
-		"ipmitool lan set 1 access off": {Changes, true},
-		"mdadm --stop --detail":         {Changes, true},
-		"sh -c reboot":                  {Changes, false},
-		"bash":                          {Changes, false},
-		"/tmp/lscpu":                    {Changes, false},
-		"./lscpu":                       {Changes, false},
-		"efibootmgr -B":                 {Changes, false},
-		"dd if=/dev/zero of=/dev/sda":   {Changes, false},
+		"lscpu -J":                                                       {Looks, true},
+		"podman ps --format x":                                           {Looks, true},
+		"podman run image ps":                                            {Changes, true},
+		"podman --remote ps":                                             {Changes, true},
+		"systemctl show -P x":                                            {Looks, true},
+		"systemctl reboot show":                                          {Changes, true},
+		"systemctl":                                                      {Changes, true},
+		"chronyc -n sources":                                             {Looks, true},
+		"chronyc add server x iburst":                                    {Changes, true},
+		"ipmitool lan print 1":                                           {Looks, true},
+		"ipmitool lan set 1 access off":                                  {Changes, true},
+		"mdadm --stop --detail":                                          {Changes, true},
+		"udevadm settle --timeout=30":                                    {Looks, true},
+		"systemctl show -P A b.service":                                  {Looks, true},
+		"journalctl --all -u bootkube":                                   {Looks, true},
+		"nmap -sn -PR -n -oX - -e eth0":                                  {Looks, true},
+		"dmidecode -t 17":                                                {Looks, true},
+		"sg_inq -p 0x83 /dev/sda":                                        {Looks, true},
+		"arping -c 10 -w 5 -I eth0 192.0.2.1":                            {Looks, true},
+		"ping -n -q -c 3 -W 2 -I eth0 -M do -s 8972 192.0.2.1":           {Looks, true},
+		"pvs --reportformat json -o pv_name":                             {Looks, true},
+		"lsblk --bytes --json --output PATH /dev/sda":                    {Looks, true},
+		"findmnt --raw --noheadings --output SOURCE --target /run":       {Looks, true},
+		"podman image inspect --format={{.Size}} image":                  {Looks, true},
+		"oc adm must-gather --kubeconfig=/a --dest-dir=/b --image=image": {Looks, true},
+		// One option more, and the program writes, removes or runs something.
+		"journalctl --vacuum-size=1":         {Changes, true},
+		"journalctl --all --rotate":          {Changes, true},
+		"journalctl --since=a --flush":       {Changes, true},
+		"dmesg --ctime --clear":              {Changes, true},
+		"dmesg --ctime -C":                   {Changes, true},
+		"dmsetup ls --exec reboot":           {Changes, true},
+		"udevadm info --cleanup-db":          {Changes, true},
+		"dmidecode -t 17 --dump-bin /etc/a":  {Changes, true},
+		"nmap -sn -PR -n -oX /etc/a":         {Changes, true},
+		"nmap -sn -PR -n -oX - -oN /etc/a":   {Changes, true},
+		"nmap -sn -PR -n -oX - --script=a":   {Changes, true},
+		"pvs -v --config a":                  {Changes, true},
+		"systemctl show -H root@192.0.2.1":   {Changes, true},
+		"coredumpctl list --output=/etc/a":   {Changes, true},
+		"oc adm must-gather -- rm":           {Changes, true},
+		"chronyc -n sources -m shutdown":     {Changes, true},
+		"ipmitool lan print -H 192.0.2.1":    {Changes, true},
+		"podman images --config=/a":          {Changes, true},
+		"findmnt --target /a --output-all=b": {Changes, true},
+		"sh -c reboot":                       {Changes, false},
+		"bash":                               {Changes, false},
+		"/tmp/lscpu":                         {Changes, false},
+		"./lscpu":                            {Changes, false},
+		"efibootmgr -B":                      {Changes, false},
+		"dd if=/dev/zero of=/dev/sda":        {Changes, false},
 	} {
 		words := strings.Fields(line)
 		effect, known := effectOf(Command{Name: words[0], Args: words[1:]})
@@ -141,6 +174,26 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestEnvironment: a host without variables gives its programs none. Those of this process may be secret.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("PULL_SECRET_TOKEN", "secret")
+	got, err := (Host{}).run(t.Context(), Command{Name: "env"})
+	if err != nil || len(got.Stdout) > 0 {
+		t.Errorf("got %q, %v", got.Stdout, err)
+	}
+}
+
+// TestErrorsHideSecrets: the original installer has the password of a proxy among its arguments.
+func TestErrorsHideSecrets(t *testing.T) {
+	err := &Failed{
+		Command: Command{Name: "podman", Args: []string{"run", "--http-proxy", "http://user:hunter2@proxy.example.com:3128"}},
+		Result:  Result{Code: 125, Stderr: []byte("cannot reach https://user:hunter2@registry.example.com/v2/")},
+	}
+	if text := err.Error(); strings.Contains(text, "hunter2") || !strings.Contains(text, "proxy.example.com:3128") {
+		t.Errorf("got %s", text)
+	}
+}
+
 func TestRecorder(t *testing.T) {
 	r := &Recorder{Absent: []string{"nmap"}, Reply: func(c Command) (Result, error) {
 		if c.Name == "dhclient" {
@@ -184,6 +237,12 @@ func TestEFI(t *testing.T) {
 	must.Do(t, e.Delete("Boot0001"))
 	if names := must.Get(e.List())(t); !slices.Equal(names, []string{"BootOrder"}) {
 		t.Errorf("got %q", names)
+	}
+	// No other variable is changed: keys of Secure Boot are variables, too.
+	for _, name := range []string{"", ".", "..", "PK", "db", "SecureBoot", "Boot000g", "Boot00001", "../Boot0001", "x/BootOrder", "BootOrder\x00"} {
+		if err := errors.Join(e.Write(name, nil), e.Delete(name)); err == nil || strings.Count(err.Error(), "is not one of the boot order") != 2 {
+			t.Errorf("%q: got %v", name, err)
+		}
 	}
 	for _, err := range []error{
 		EFI{Folder: EFIFolder}.Write("BootOrder", nil), EFI{Folder: EFIFolder}.Delete("BootOrder"),

@@ -18,6 +18,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/shared/escape"
+	"github.com/oaictl/oaictl/internal/shared/redact"
 )
 
 // APIVIP checks that a cluster gives this machine the Ignition configuration of a worker.
@@ -68,7 +69,7 @@ func (a APIVIP) Execute(ctx context.Context, args []string) (exitCode int, stdou
 // failed is an answer that says why there is no configuration.
 func (a APIVIP) failed(url string, cause error) (exitCode int, stdout, stderr string) {
 	text := escape.Lines(cause.Error())
-	a.Log.Error("api-vip-connectivity-check failed", "url", escape.Word(url), "error", escape.Word(text))
+	a.Log.Error("api-vip-connectivity-check failed", "url", escape.Word(redact.Text(url)), "error", escape.Word(redact.Text(text)))
 	exitCode, stdout, stderr = answer(models.APIVipConnectivityResponse{URL: url, DownloadError: text})
 	if exitCode == done {
 		stderr = downloadFailed

@@ -80,11 +80,11 @@ var thumbprintForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // ask asks a server for its keys, signed by the key with the thumbprint.
 func ask(ctx context.Context, client *http.Client, server tangServer) (*models.TangServerResponse, error) {
-	if !thumbprintForm.MatchString(server.Thumbprint) {
-		return nil, fmt.Errorf("tang server %q has the thumbprint %q, which is none", server.URL, server.Thumbprint)
-	}
 	if err := checkURL(server.URL); err != nil {
 		return nil, fmt.Errorf("tang server: %w", err)
+	}
+	if !thumbprintForm.MatchString(server.Thumbprint) {
+		return nil, fmt.Errorf("tang server %q has the thumbprint %q, which is none", server.URL, server.Thumbprint)
 	}
 	address := server.URL + "/adv/" + server.Thumbprint
 	body, status, err := get(ctx, client, address, http.Header{}, largestAdvertisement)

@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -155,6 +156,16 @@ func tangQuestion(t *testing.T, servers ...tangServer) []string {
 	return []string{string(must.Get(json.Marshal(models.TangConnectivityRequest{TangServers: &list}))(t))}
 }
 
+// TestLogOfPassword: the address of a server is logged without the password that it must not have.
+func TestLogOfPassword(t *testing.T) {
+	var log strings.Builder
+	url := "http://user:hunter2@server.example.com/config"
+	vip := APIVIP{direct(), slog.New(slog.NewTextHandler(&log, nil))}
+	vip.Execute(t.Context(), vipQuestion(t, models.APIVipConnectivityRequest{URL: &url}))
+	check.Contains(t, log.String(), "server.example.com")
+	check.Equal(t, strings.Contains(log.String(), "hunter2"), false, log.String())
+}
+
 func TestTang(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -185,6 +196,7 @@ func TestTang(t *testing.T) {
 		"answers with the status 404": {server.URL, "absent"}, "no advertisement of keys": {server.URL, "page"}, "answers with nothing": {server.URL, "empty"},
 		"more than 1048576 bytes": {server.URL, "endless"}, "which is none": {server.URL, "../../etc"}, "only http and https": {"file:///etc", "x"},
 		"a user name or a password": {"http://u:secret@x", "x"}, `thumbprint ""`: {server.URL, ""},
+		`a user name`: {"http://u:secret@x", "&"},
 	} {
 		code, stdout, stderr := tang.Execute(t.Context(), tangQuestion(t, good, wrong))
 		check.Equal(t, fmt.Sprint(code, stdout), `-1{"tang_server_response":null}`, reason)

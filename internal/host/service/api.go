@@ -47,7 +47,7 @@ func clusterPath(cluster strfmt.UUID) string {
 func (c *Client) Register(
 	ctx context.Context, infraEnv strfmt.UUID, host *models.HostCreateParams,
 ) (*models.HostRegistrationResponse, error) {
-	return answer[*models.HostRegistrationResponse](ctx, c, call{
+	return one[models.HostRegistrationResponse](ctx, c, call{
 		doing: "register this host", method: post, path: hostsPath(infraEnv), header: version(host.DiscoveryAgentVersion),
 		body: asJSON(host), brief: true,
 	})
@@ -55,7 +55,7 @@ func (c *Client) Register(
 
 // Instructions asks for the steps that this host is to do now.
 func (c *Client) Instructions(ctx context.Context, infraEnv, host strfmt.UUID, agentVersion string) (*models.Steps, error) {
-	return answer[*models.Steps](ctx, c, call{
+	return one[models.Steps](ctx, c, call{
 		doing: "ask for the next steps", method: get, path: hostPath(infraEnv, host) + "/instructions", header: version(agentVersion),
 		query: url.Values{"timestamp": {strconv.FormatInt(c.clock.Now().Unix(), 10)}}, brief: true,
 	})
@@ -72,10 +72,10 @@ func (c *Client) Reply(ctx context.Context, infraEnv, host strfmt.UUID, reply *m
 // Status is the status of a host, such as models.HostStatusKnown. A service with users gives it only to them: it answers 401
 // or 403 to a machine.
 func (c *Client) Status(ctx context.Context, infraEnv, host strfmt.UUID) (string, error) {
-	found, err := answer[*models.Host](ctx, c, call{
+	found, err := one[models.Host](ctx, c, call{
 		doing: "read the status of this host", method: get, path: hostPath(infraEnv, host), brief: true,
 	})
-	if err != nil || found == nil || found.Status == nil {
+	if err != nil || found.Status == nil {
 		return "", err
 	}
 	return *found.Status, nil
@@ -84,8 +84,8 @@ func (c *Client) Status(ctx context.Context, infraEnv, host strfmt.UUID) (string
 // Host is what the service knows about a host. A service with users gives it to a machine only among all hosts of the
 // InfraEnv.
 func (c *Client) Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.Host, error) {
-	one := call{doing: "read this host", method: get, path: hostPath(infraEnv, host)}
-	found, err := answer[*models.Host](ctx, c, one)
+	request := call{doing: "read this host", method: get, path: hostPath(infraEnv, host)}
+	found, err := one[models.Host](ctx, c, request)
 	if !HasStatus(err, http.StatusUnauthorized, http.StatusForbidden) {
 		return found, err
 	}
@@ -99,7 +99,7 @@ func (c *Client) Host(ctx context.Context, infraEnv, host strfmt.UUID) (*models.
 		}
 	}
 	return nil, &Error{
-		Doing: one.doing, Request: get + " " + redact.URL(c.url(one)), Status: http.StatusNotFound, Tries: 1,
+		Doing: request.doing, Request: get + " " + redact.URL(c.url(request)), Status: http.StatusNotFound, Tries: 1,
 		Reason: "the InfraEnv has no such host",
 	}
 }
@@ -114,7 +114,7 @@ func (c *Client) Progress(ctx context.Context, infraEnv, host strfmt.UUID, stage
 
 // Cluster is what the service knows about a cluster. Without hosts the answer is short.
 func (c *Client) Cluster(ctx context.Context, cluster strfmt.UUID, withHosts bool) (*models.Cluster, error) {
-	return answer[*models.Cluster](ctx, c, call{
+	return one[models.Cluster](ctx, c, call{
 		doing: "read the cluster", method: get, path: clusterPath(cluster),
 		query: url.Values{"exclude-hosts": {strconv.FormatBool(!withHosts)}},
 	})

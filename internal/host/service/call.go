@@ -248,12 +248,26 @@ func answer[T any](ctx context.Context, c *Client, r call) (T, error) {
 		return value, err
 	}
 	if err := json.Unmarshal(content, &value); err != nil {
-		return value, &Error{
-			Doing: r.doing, Request: r.method + " " + redact.URL(c.url(r)), Status: http.StatusOK, Tries: 1, err: err,
-			Reason: "its body is not the JSON of the assisted-service: " + c.word(err.Error()) + "; a proxy or a login page may have answered",
-		}
+		return value, c.unreadable(r, err, "its body is not the JSON of the assisted-service: "+c.word(err.Error()))
 	}
 	return value, nil
+}
+
+// one sends a request and reads the JSON object of its answer. The object is never nil without an error.
+func one[T any](ctx context.Context, c *Client, r call) (*T, error) {
+	value, err := answer[*T](ctx, c, r)
+	if err == nil && value == nil {
+		err = c.unreadable(r, nil, "its body is null")
+	}
+	return value, err
+}
+
+// unreadable is the error of an answer that cannot be used.
+func (c *Client) unreadable(r call, err error, reason string) *Error {
+	return &Error{
+		Doing: r.doing, Request: r.method + " " + redact.URL(c.url(r)), Status: http.StatusOK, Tries: 1, err: err,
+		Reason: reason + "; a proxy or a login page may have answered",
+	}
 }
 
 // redirectError is the error of a redirect that is not followed.

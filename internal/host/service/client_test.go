@@ -672,6 +672,24 @@ func TestHostOfAServiceWithUsers(t *testing.T) {
 	check.Equal(t, must.Get(r.Status(t.Context(), infraEnv, host))(t), "known")
 }
 
+// TestNull: an answer of null is no answer. Its callers use what is there without a further look.
+func TestNull(t *testing.T) {
+	r := newRig(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, " null\n") })
+	ctx, id := t.Context(), host
+	for name, err := range map[string]error{
+		"Register":     check.Err(r.Register(ctx, infraEnv, &models.HostCreateParams{HostID: &id})),
+		"Instructions": check.Err(r.Instructions(ctx, infraEnv, host, "")),
+		"Status":       check.Err(r.Status(ctx, infraEnv, host)),
+		"Host":         check.Err(r.Host(ctx, infraEnv, host)),
+		"Cluster":      check.Err(r.Cluster(ctx, cluster, true)),
+	} {
+		check.Says(t, err, "its body is null", name)
+	}
+	// An empty list may be null.
+	check.Equal(t, len(must.Get(r.InfraEnvHosts(ctx, infraEnv))(t)), 0)
+	check.Equal(t, len(must.Get(r.MonitoredOperators(ctx, cluster))(t)), 0)
+}
+
 // TestSilentConnection gives up a connection of HTTP/2 that leads nowhere any more, as after a change of address.
 func TestSilentConnection(t *testing.T) {
 	client := must.Get(New(Config{URL: "https://192.0.2.1", Log: slog.New(slog.DiscardHandler), Clock: &stillClock{}}))(t)

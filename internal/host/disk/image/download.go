@@ -162,8 +162,8 @@ func (d *download) request() error {
 		timer.Reset(d.Stall)
 		_, err = io.CopyN(io.Discard, response.Body, min(skip, step))
 	}
+	timer.Stop()
 	if err != nil {
-		timer.Stop()
 		cancel(nil)
 		return errors.Join(err, response.Body.Close())
 	}
@@ -247,6 +247,7 @@ func (d *download) Read(p []byte) (int, error) {
 	for {
 		d.timer.Reset(d.Stall)
 		n, err := d.body.Read(p)
+		stalled := !d.timer.Stop() // no time passes for the server while the disk is written
 		d.at += int64(n)
 		if n > 0 {
 			d.failed = 0
@@ -264,7 +265,7 @@ func (d *download) Read(p []byte) (int, error) {
 		if d.ctx.Err() != nil {
 			return 0, fmt.Errorf("download the image from %s: %w", d, context.Cause(d.ctx))
 		}
-		if d.timerFired() {
+		if stalled {
 			err = errStalled
 		}
 		d.end()
@@ -274,12 +275,8 @@ func (d *download) Read(p []byte) (int, error) {
 	}
 }
 
-// timerFired reports whether the request ended because nothing came.
-func (d *download) timerFired() bool { return !d.timer.Stop() }
-
 // end ends the request.
 func (d *download) end() {
-	d.timer.Stop()
 	d.cancel(nil)
 	_ = d.body.Close() // only read
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/shared/clock"
@@ -225,6 +226,52 @@ func FuzzContentRange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if from, size, ok := contentRange(text); ok && (from < 0 || size != -1 && size <= from) {
 			t.Errorf("%q is from %d of %d", text, from, size)
+		}
+	})
+}
+
+// doer answers requests by a function.
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(request *http.Request) (*http.Response, error) { return d(request) }
+
+// connection is a body that ends with the context of its request, as that of a real connection does.
+type connection struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (c connection) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p[:1])
+}
+
+func (connection) Close() error { return nil }
+
+// TestSlowDisk: the server is not at fault if the disk takes long to write what came.
+func TestSlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		client := doer(func(r *http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{StatusCode: http.StatusOK, ContentLength: 3, Body: connection{strings.NewReader("abc"), r.Context()}}, nil
+		})
+		u := URL{Address: "http://192.0.2.1/image", Client: client, Clock: clock.Real(), Log: quiet()}
+		stream, _, err := u.Open(t.Context())
+		must.Do(t, err)
+		defer stream.Close()
+		for _, want := range []string{"a", "b", "c"} {
+			time.Sleep(10 * time.Minute)
+			got := make([]byte, 10)
+			n := must.Get(stream.Read(got))(t)
+			if string(got[:n]) != want {
+				t.Errorf("got %q, want %q", got[:n], want)
+			}
+		}
+		if requests != 1 {
+			t.Errorf("there were %d requests", requests)
 		}
 	})
 }

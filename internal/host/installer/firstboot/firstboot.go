@@ -77,11 +77,24 @@ func shortened(text string) string {
 	return text
 }
 
-// File is the content of a file that a config carries; found is false if it carries none.
+// File is the content of a file that a config carries; found is false if it carries none. No other file is unpacked: a config
+// from outside may have files that fill the memory.
 func File(config []byte, path string) (content []byte, found bool) {
-	for _, file := range ignition.Files(config) {
+	var parsed struct {
+		Storage struct {
+			Files []struct {
+				Path     string   `json:"path"`
+				Contents resource `json:"contents"`
+			} `json:"files"`
+		} `json:"storage"`
+	}
+	if json.Unmarshal(config, &parsed) != nil {
+		return nil, false
+	}
+	for _, file := range parsed.Storage.Files {
 		if file.Path == path {
-			return file.Content, true
+			content, err := file.Contents.content()
+			return content, err == nil
 		}
 	}
 	return nil, false

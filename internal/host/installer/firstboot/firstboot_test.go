@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +52,32 @@ func TestCheck(t *testing.T) {
 		check.Says(t, Check([]byte(text)), says, text)
 	}
 	check.Says(t, Check(make([]byte, MaxSize+1)), "are the most")
+}
+
+// TestFileUnpacksNoOther: a config may have many files that are small as they are sent, and fill the memory unpacked.
+func TestFileUnpacksNoOther(t *testing.T) {
+	bomb := zipped(make([]byte, 60<<20))
+	var files []string
+	for range 10 {
+		files = append(files, `{"path":"/a","contents":{"compression":"gzip","source":"`+bomb+`"}}`)
+	}
+	files = append(files, file(t, DockerConfig, "{}"), `{"path":"/b","contents":{"compression":"gzip","source":"`+zipped([]byte("b"))+`"}}`,
+		`{"path":"/c","contents":{"source":"https://example.com/c"}}`, `{"path":"/d","contents":{}}`)
+	whole := config(files...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	content, found := File(whole, DockerConfig)
+	runtime.ReadMemStats(&after)
+	check.Equal(t, string(content)+strconv.FormatBool(found), "{}true")
+	if used := after.TotalAlloc - before.TotalAlloc; used > 60<<20 {
+		t.Errorf("it took %d bytes of memory", used)
+	}
+	content, found = File(whole, "/b")
+	check.Equal(t, string(content)+strconv.FormatBool(found), "btrue")
+	for _, path := range []string{"/c", "/d", "/none"} {
+		_, found = File(whole, path)
+		check.Equal(t, found, false, path)
+	}
 }
 
 func clusterFile(t testing.TB, config string) string {
