@@ -111,21 +111,78 @@ func install(t *testing.T, p plan) {
 				t.Log(s.text())
 			}
 		})
-		s.make(p.controlPlane)
-		for n, role := range p.roles {
-			s.boxes = append(s.boxes, newBox(s, n, role != "worker" && role != "arbiter", role))
+		s.prepare(p)
+		began := s.clock.Now()
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
+		s.await(models.ClusterStatusInstalled, 4*time.Hour)
+		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")
+		s.check(p, real, began)
+	})
+}
+
+// prepare makes a cluster whose machines are ready to be installed.
+func (s *site) prepare(p plan) {
+	s.t.Helper()
+	s.make(p.controlPlane)
+	for n, role := range p.roles {
+		s.boxes = append(s.boxes, newBox(s, n, role != "worker" && role != "arbiter", role))
+	}
+	for _, b := range s.boxes {
+		b.stops, b.killed = slices.Clone(p.stops), p.killed
+		s.group.Go(func() { b.run(s.ctx) })
+	}
+	for _, b := range s.boxes {
+		if b.role != "" {
+			s.assign(b)
 		}
-		for _, b := range s.boxes {
-			b.stops, b.killed = slices.Clone(p.stops), p.killed
-			s.group.Go(func() { b.run(s.ctx) })
-		}
-		for _, b := range s.boxes {
-			if b.role != "" {
-				s.assign(b)
+	}
+	s.await(models.ClusterStatusReady, time.Hour)
+}
+
+// TestCancel cancels an installation while all disks are being written: the installers end, and no disk boots. After a reset and
+// a reboot, the machines are installed.
+func TestCancel(t *testing.T) {
+	real := before(t)
+	p := plan{controlPlane: 2, roles: []string{"master", "master", "arbiter", "worker"}, speed: 1}
+	synctest.Test(t, func(t *testing.T) {
+		s, stop := newSite(t, 1)
+		defer stop()
+		s.writing = 10 * time.Minute // all are still at it when their agents ask for steps again
+		s.prepare(p)
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
+		writes := func(b *box) bool { return slices.Contains(s.told(b), written) }
+		for range 100 {
+			if s.pause(3 * time.Second); !slices.ContainsFunc(s.boxes, func(b *box) bool { return !writes(b) }) {
+				break
 			}
+		}
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/cancel", nil, nil)
+		s.pause(5 * time.Minute)
+		for _, b := range s.boxes {
+			var host models.Host
+			s.ask(http.MethodGet, "/infra-envs/"+s.infraEnv+"/hosts/"+b.id.String(), nil, &host)
+			check.Equal(t, *host.Status, models.HostStatusCancelled, b.name)
+			b.mu.Lock()
+			check.Equal(t, b.running, 0, "installers that run on ", b.name)
+			check.Equal(t, b.writes, 0, "disks that were written of ", b.name)
+			b.mu.Unlock()
+			if b.boots() == nil {
+				t.Errorf("the disk of %s boots", b.name)
+			}
+			if slices.Contains(s.told(b), rebooting) {
+				t.Errorf("%s reboots", b.name)
+			}
+		}
+		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/reset", nil, nil)
+		s.writing = 90 * time.Second
+		for _, b := range s.boxes {
+			b.bootAgain()
 		}
 		s.await(models.ClusterStatusReady, time.Hour)
 		began := s.clock.Now()
+		s.mu.Lock()
+		s.posts, s.replies, s.refused = map[string][]string{}, map[string][]int64{}, nil
+		s.mu.Unlock()
 		s.ask(http.MethodPost, "/clusters/"+s.cluster+"/actions/install", nil, nil)
 		s.await(models.ClusterStatusInstalled, 4*time.Hour)
 		check.Equal(t, <-s.exit, controller.ExitDone, "the controller")

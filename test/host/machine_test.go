@@ -46,6 +46,8 @@ const (
 	agentImage = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
 	diskName   = "/dev/vda"
 	diskSize   = 120 << 30
+	efiFolder  = "/sys/firmware/efi/efivars"
+	bootOrder  = efiFolder + "/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 	mountPoint = "/run/oaictl-host/mount/boot"
 )
 
@@ -61,16 +63,19 @@ type box struct {
 	files    hostfile.Files
 	recorder *machine.Recorder
 
-	mu        sync.Mutex
-	stops     []installer.Name // steps in which the installer is ended, each once
-	killed    bool             // it is ended as by SIGKILL
-	end       func()
-	container bool   // podman has a container of the installer, which runs or ended
-	writes    int    // of the disk
-	bootkube  string // the state of bootkube.service
-	progress  string // the state of progress.service
-	leave     context.CancelFunc
-	rebooting bool
+	mu     sync.Mutex
+	stops  []installer.Name // steps in which the installer is ended, each once
+	killed bool             // it is ended as by SIGKILL
+	end    func()
+	// stopContainer ends the installer in its container.
+	stopContainer context.CancelFunc
+	running       int    // installers
+	container     bool   // podman has a container of the installer, which runs or ended
+	writes        int    // of the disk
+	bootkube      string // the state of bootkube.service
+	progress      string // the state of progress.service
+	leave         context.CancelFunc
+	rebooting     bool
 }
 
 // newBox makes a machine that has booted the discovery image.
@@ -81,6 +86,10 @@ func newBox(s *site, n int, podman bool, role string) *box {
 		files: hostfile.Files{Root: s.t.TempDir()}, bootkube: "inactive", progress: "inactive",
 	}
 	b.recorder = &machine.Recorder{Reply: b.answer, Absent: []string{"bootlist", "coreos-installer", "ipmitool", "dmidecode"}}
+	if podman { // such a machine also has UEFI here, and boots from its medium
+		b.put(bootOrder, "\x07\x00\x00\x00\x03\x00")
+		b.put(efiFolder+"/Boot0003-8be4df61-93ca-11d2-aa0d-00e098032b8c", "\x07\x00\x00\x00"+"\x01\x00\x00\x00\x00\x00C\x00D\x00\x00\x00")
+	}
 	if !podman {
 		b.recorder.Absent = append(b.recorder.Absent, "podman")
 	}
@@ -195,6 +204,18 @@ func (b *box) Reboot(ctx context.Context) error { return b.recorder.Reboot(ctx) 
 // Run implements machine.Runner. It is podman for the two images that are oaictl-host.
 func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error) {
 	result, err := b.recorder.Run(ctx, c)
+	text := c.String()
+	switch {
+	case strings.HasPrefix(text, "mount ") && strings.HasSuffix(text, mountPoint):
+		if err := clock.Real().Sleep(ctx, b.writing); err != nil {
+			return result, &machine.Failed{Command: c, Err: err}
+		}
+		b.stopIn(installer.StepWrite)
+	case strings.HasPrefix(text, "podman stop"):
+		b.mu.Lock()
+		b.stopContainer()
+		b.mu.Unlock()
+	}
 	if err != nil || c.Name != "podman" || c.Args[0] != "run" {
 		return result, err
 	}
@@ -209,7 +230,12 @@ func (b *box) Run(ctx context.Context, c machine.Command) (machine.Result, error
 			result.Code, result.Stderr = 125, []byte(`Error: creating container storage: the container name "assisted-installer" is already in use`)
 			return result, &machine.Failed{Command: c, Result: result}
 		}
-		err = b.install(ctx, c.Args[at:], variable(c.Env))
+		running, cancel := context.WithCancel(ctx)
+		b.mu.Lock()
+		b.stopContainer = cancel
+		b.mu.Unlock()
+		err = b.install(running, c.Args[at:], variable(c.Env))
+		cancel()
 	}
 	if err != nil {
 		result.Code, result.Stderr = 1, []byte(err.Error())
@@ -279,7 +305,7 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		deps := installer.Deps{
 			Service: b.client(service.Config{Token: config.Token}), Disks: ownDisks{disks, b}, Fetcher: b.site,
 			BootOrder: bootorder.Order{
-				Programs: b, Files: b.files, Arch: "amd64", Log: log, Mounter: mount.Mounter{Programs: b, Files: b.files, Clock: clock.Real(), Log: log},
+				Variables: machine.EFI{Folder: b.files.Path(efiFolder)}, Programs: b, Files: b.files, Arch: "amd64", Log: log, Mounter: mount.Mounter{Programs: b, Files: b.files, Clock: clock.Real(), Log: log},
 			},
 			Kube: func([]byte) (installer.Kube, error) { return b.api.Connect([]byte("administrator")) }, Runner: b, Files: b.files,
 			Hostname: func() (string, error) { return b.name, nil }, Architecture: "amd64", Clock: clock.Real(), Log: log,
@@ -292,6 +318,8 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 		returned := false
 		var process sync.WaitGroup
 		process.Go(func() {
+			b.count(1)
+			defer b.count(-1)
 			err = installer.New(config, deps).Run(running)
 			returned = true
 		})
@@ -308,6 +336,36 @@ func (b *box) install(ctx context.Context, argv []string, env func(string) strin
 			b.t.Errorf("the installer of %s was ended, and says: %v", b.name, err)
 		}
 	}
+}
+
+func (b *box) count(installers int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.running += installers; b.running > 1 {
+		b.t.Errorf("%d installers run on %s", b.running, b.name)
+	}
+}
+
+// bootAgain boots the machine from its medium.
+func (b *box) bootAgain() {
+	b.leave()
+	must.Do(b.t, os.RemoveAll(b.files.Path("/opt")))
+	b.put("proc/sys/kernel/random/boot_id", "e6f4a2c2-0000-4000-8000-000000000000\n")
+	b.mu.Lock()
+	b.container, b.bootkube, b.progress = false, "inactive", "inactive"
+	b.mu.Unlock()
+	b.group.Go(func() { b.run(b.ctx) })
+}
+
+// boots reports whether the disk has a partition table.
+func (b *box) boots() error {
+	file, err := os.Open(b.files.Path(diskName))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = layout.Read(file, 512)
+	return err
 }
 
 // ownLogs sends logs in the process of the installer.
@@ -398,14 +456,14 @@ func (b *box) answer(c machine.Command) (machine.Result, error) {
 	case c.Name == "lsblk":
 		say(`{"blockdevices":[{"path":%q,"size":%d,"children":[{"path":"/dev/vda3","size":402653184,"partlabel":"boot"},`+
 			`{"path":"/dev/vda4","size":2684354560,"partlabel":"root"}]}]}`, b.files.Path(diskName), diskSize)
-	case c.Name == "mount" && strings.Contains(text, "loop,offset="):
+	case c.Name == "mount" && strings.HasSuffix(text, "/esp"):
+		b.put("run/oaictl-host/mount/esp/EFI/redhat/shimx64.efi", "")
+	case c.Name == "mount" && strings.HasSuffix(text, mountPoint):
 		if err := os.RemoveAll(b.files.Path(mountPoint + "/ignition")); err != nil {
 			b.t.Error(err)
 		}
 		b.put(mountPoint+"/ignition.firstboot", "")
 		b.put(mountPoint+"/loader/entries/ostree-1.conf", "options ignition.platform.id=metal\n")
-		_ = clock.Real().Sleep(b.ctx, 90*time.Second) // writing takes time
-		b.stopIn(installer.StepWrite)
 	case strings.HasPrefix(text, "podman images --quiet"):
 		say("0123456789ab\n")
 	case slices.Contains(c.Args, "--once-from"):
@@ -454,14 +512,11 @@ func (b *box) shutdown(when string) {
 
 // firstBoot is the Ignition config with which the machine boots from its disk.
 func (b *box) firstBoot() string {
-	file, err := os.Open(b.files.Path(diskName))
-	if err != nil {
-		b.t.Error(err)
-		return ""
-	}
-	defer file.Close()
-	if _, err := layout.Read(file, 512); err != nil {
+	if err := b.boots(); err != nil {
 		b.t.Errorf("the disk of %s does not boot: %v", b.name, err)
+	}
+	if order, err := b.files.Read(bootOrder); b.podman && (err != nil || len(order) != 8 || order[4] == 3) {
+		b.t.Errorf("the firmware of %s does not start the disk first: %x %v", b.name, order, err)
 	}
 	content, err := b.files.Read(mountPoint + "/ignition/config.ign")
 	if err != nil || !json.Valid(content) {

@@ -48,7 +48,8 @@ type site struct {
 	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	user     *http.Client
 	log      *slog.Logger
-	image    []byte // of CoreOS
+	image    []byte        // of CoreOS
+	writing  time.Duration // how long a disk takes to be written
 	infraEnv string
 	cluster  string
 	boxes    []*box
@@ -84,7 +85,7 @@ func newSite(t *testing.T, speed float64) (s *site, stop func()) {
 	must.Do(t, clock.Real().Sleep(t.Context(), time.Until(time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC))))
 	ctx, cancel := context.WithCancel(t.Context())
 	s = &site{
-		t: t, ctx: ctx, clock: clock.Scaled(speed), image: disktest.RHCOS(), api: hosttest.New(t), posts: map[string][]string{},
+		t: t, ctx: ctx, clock: clock.Scaled(speed), image: disktest.RHCOS(), writing: 90 * time.Second, api: hosttest.New(t), posts: map[string][]string{},
 		replies: map[string][]int64{}, installs: map[string]*again{},
 		ready: map[string]bool{}, exit: make(chan int, 1),
 	}

@@ -248,6 +248,8 @@ func (s *steps) run(ctx context.Context, w work, step *models.Step) {
 	switch {
 	case known:
 		said = log.Debug // as most results are
+	case reply.ExitCode == alreadyRunning:
+		said = log.Info // the service repeats a step until it hears of it
 	case reply.ExitCode != 0:
 		said = log.Error
 	}

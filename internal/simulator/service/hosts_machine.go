@@ -72,6 +72,9 @@ func (a *agentAPI) stepFailed(h *model.Host, p *models.StepReply) error {
 		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
 			return nil
 		}
+		if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress) {
+			return nil // an installation that was cancelled ends its installer
+		}
 		a.journal.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
 	case steps.StepDiskSpeed:
 		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID

@@ -191,6 +191,10 @@ func TestCancelAndReset(t *testing.T) {
 	if got, host := b.status(), b.machines[0].state(); got != model.ClusterCancelled || host != model.HostCancelled {
 		t.Fatalf("cancelled: cluster %s, host %s", got, host)
 	}
+	b.must("POST", b.machines[0].path()+"/instructions", fields{
+		"step_id": "install-1", "step_type": "install", "exit_code": 143, "error": "the installer was stopped",
+	})
+	b.machines[0].inState(model.HostCancelled)
 	b.must("POST", "/clusters/"+b.cluster+"/actions/reset", nil)
 	for _, m := range b.machines {
 		m.inState(model.HostResettingPending)
