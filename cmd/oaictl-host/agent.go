@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
@@ -62,7 +63,16 @@ func runAgent(ctx context.Context, c call) int {
 	for kind, executor := range network.Steps(network.Options{Runner: host, Clock: realClock(), Log: log}) {
 		a.Executors[kind] = step{executor}
 	}
-	install := &agent.Install{Options: options, Runner: host, Own: ownInstaller{c}, Log: log}
+	install := &agent.Install{
+		Options: options, Runner: host, Own: ownInstaller{c}, Log: log,
+		Status: func(ctx context.Context, infraEnv, id strfmt.UUID) (string, error) {
+			found, err := client.Host(ctx, infraEnv, id)
+			if err != nil || found.Status == nil {
+				return "", err
+			}
+			return *found.Status, nil
+		},
+	}
 	for kind, executor := range map[models.StepType]agent.Executor{
 		models.StepTypeInstall:               install,
 		models.StepTypeStopInstallation:      install.Stop(),
@@ -77,6 +87,9 @@ func runAgent(ctx context.Context, c call) int {
 	if c.name == "next_step_runner" {
 		work = a.RunSteps
 	}
+	var resumed sync.WaitGroup
+	defer resumed.Wait()
+	resumed.Go(func() { install.Resume(ctx) })
 	if err := work(ctx); err != nil && ctx.Err() == nil {
 		log.Error("the agent ends", "error", err)
 		return agent.ExitCode(err)

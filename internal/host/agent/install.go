@@ -41,7 +41,9 @@ type Install struct {
 	Files   hostfile.Files
 	// Own is used without podman.
 	Own Installer
-	Log *slog.Logger
+	// Status asks the service for the status of a host. Only Resume needs it.
+	Status func(ctx context.Context, infraEnv, host strfmt.UUID) (string, error)
+	Log    *slog.Logger
 
 	mu      sync.Mutex
 	running *installation // nil if none runs
@@ -74,25 +76,17 @@ func (i *Install) executeFor(ctx context.Context, own strfmt.UUID, args []string
 	if err != nil {
 		return refuse(err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	this := &installation{cancel: cancel, ended: make(chan struct{})}
-	i.mu.Lock()
-	if i.running != nil {
-		i.mu.Unlock()
+	agent := ctx
+	ctx, end, free := i.begin(agent)
+	if !free {
 		return Reply{ExitCode: alreadyRunning, Error: alreadySaid}
 	}
-	i.running = this
-	i.mu.Unlock()
-	defer func() {
-		i.mu.Lock()
-		i.running = nil
-		i.mu.Unlock()
-		close(this.ended)
-	}()
+	defer end()
 	argv := i.argv(request, i.withNetwork(installerArgs))
 	if !i.Runner.Has(podman) {
-		return i.own(ctx, *request.InstallerImage, argv)
+		i.Log.Info("this machine has no podman: oaictl-host installs it instead of the image that the step names",
+			"image", *request.InstallerImage, "arguments", redact.Text(strings.Join(argv, " ")))
+		return i.own(ctx, agent, argv)
 	}
 	if err := pull(ctx, i.Runner, *request.InstallerImage, i.Log); err != nil {
 		return Reply{
@@ -109,14 +103,109 @@ func (i *Install) executeFor(ctx context.Context, own strfmt.UUID, args []string
 	}))
 }
 
-// own runs our own installer.
-func (i *Install) own(ctx context.Context, named string, argv []string) Reply {
-	i.Log.Info("this machine has no podman: oaictl-host installs it instead of the image that the step names", "image", named,
-		"arguments", redact.Text(strings.Join(argv, " ")))
-	if err := i.Own.Start(ctx, argv); err != nil {
+// begin keeps a second installation out until end is called. free is false if one runs already.
+func (i *Install) begin(agent context.Context) (ctx context.Context, end func(), free bool) {
+	ctx, cancel := context.WithCancel(agent)
+	this := &installation{cancel: cancel, ended: make(chan struct{})}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.running != nil {
+		cancel()
+		return nil, nil, false
+	}
+	i.running = this
+	return ctx, func() {
+		i.mu.Lock()
+		i.running = nil
+		i.mu.Unlock()
+		cancel()
+		close(this.ended)
+	}, true
+}
+
+// argumentsFile has the arguments of our own installer while it runs. Proxies in them may have passwords.
+const (
+	argumentsFile = "/opt/install-dir/oaictl-arguments.json"
+	onlyRoot      = 0o600
+)
+
+// own runs our own installer. Its arguments stay on the machine if the agent ends first: another agent resumes it.
+func (i *Install) own(ctx, agent context.Context, argv []string) Reply {
+	content, err := json.Marshal(argv)
+	if err == nil {
+		err = i.Files.Write(argumentsFile, content, onlyRoot)
+	}
+	if err != nil {
+		i.Log.Warn("an installation that is interrupted cannot be resumed", "error", err)
+	}
+	err = i.Own.Start(ctx, argv)
+	if agent.Err() == nil {
+		if gone := i.Files.Remove(argumentsFile); gone != nil {
+			i.Log.Warn("the arguments of the installer stay on the machine", "error", gone)
+		}
+	}
+	if err != nil {
 		return Reply{ExitCode: 1, Error: err.Error()}
 	}
 	return Reply{}
+}
+
+// Resume goes on with the installation that an earlier agent began with our own installer, and returns when it has ended.
+// The service does not send the step again once the installer has reported. Nothing is installed if the service does not say
+// that this host is being installed.
+func (i *Install) Resume(ctx context.Context) {
+	if i.Runner.Has(podman) || !i.Files.Exists(argumentsFile) {
+		return
+	}
+	argv, err := i.interrupted(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		i.Log.Warn("the installation that was interrupted is not resumed", "error", err)
+		if gone := i.Files.Remove(argumentsFile); gone != nil {
+			i.Log.Warn("the arguments of the installer stay on the machine", "error", gone)
+		}
+		return
+	}
+	running, end, free := i.begin(ctx)
+	if !free {
+		return
+	}
+	defer end()
+	i.Log.Info("the installation that was interrupted goes on")
+	if reply := i.own(running, ctx, argv); reply.ExitCode != 0 {
+		i.Log.Error("the installation has ended", "error", reply.Error)
+	}
+}
+
+// interrupted reads the arguments of the installer that was interrupted, and asks the service about the host in them.
+func (i *Install) interrupted(ctx context.Context) ([]string, error) {
+	content, err := i.Files.Read(argumentsFile)
+	if err != nil {
+		return nil, err
+	}
+	var argv []string
+	if err := json.Unmarshal(content, &argv); err != nil {
+		return nil, fmt.Errorf("read the arguments of the installer: %w", err)
+	}
+	infraEnv, host := strfmt.UUID(valueOf(argv, "--infra-env-id")), strfmt.UUID(valueOf(argv, "--host-id"))
+	status, err := i.Status(ctx, infraEnv, host)
+	if err != nil {
+		return nil, fmt.Errorf("ask the service about this host: %w", err)
+	}
+	if status != models.HostStatusInstallingInProgress && status != models.HostStatusInstalling {
+		return nil, fmt.Errorf("the service says that this host is %s", status)
+	}
+	return argv, nil
+}
+
+// valueOf is the argument after a flag, "" if there is none.
+func valueOf(argv []string, flag string) string {
+	if at := slices.Index(argv, flag); at >= 0 && at+1 < len(argv) {
+		return argv[at+1]
+	}
+	return ""
 }
 
 // installerRun starts the installer, as the original agent does.

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-openapi/strfmt"
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
@@ -358,4 +359,67 @@ func TestInstallOfAnotherHost(t *testing.T) {
 		check.Contains(t, s.replies[0].Error, "this is the host "+string(hostID))
 		check.Equal(t, len(runner.Commands()), 0)
 	})
+}
+
+// TestResume: an agent that was killed while its own installer ran leaves the arguments. The next agent resumes it if the
+// service still installs the host.
+func TestResume(t *testing.T) {
+	for name, test := range map[string]struct {
+		status  string
+		err     error
+		resumed bool
+	}{
+		"the host installs":        {models.HostStatusInstallingInProgress, nil, true},
+		"the host begins":          {models.HostStatusInstalling, nil, true},
+		"the host was reset":       {models.HostStatusKnown, nil, false},
+		"the host failed":          {models.HostStatusError, nil, false},
+		"the service says nothing": {"", errors.New("no answer"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i, runner := newInstall(t)
+			runner.Absent = []string{"podman"}
+			killed, kill := context.WithCancel(t.Context())
+			var first []string
+			i.Own = installerFunc(func(_ context.Context, argv []string) error {
+				first = argv
+				kill()
+				return context.Canceled
+			})
+			_ = i.Execute(killed, []string{readText(t, "install-recorded.json")})
+			check.Equal(t, must.Get(os.Stat(i.Files.Path(argumentsFile)))(t).Mode().Perm(), 0o600)
+
+			var second []string
+			i.Own = installerFunc(func(_ context.Context, argv []string) error { second = argv; return nil })
+			i.Status = func(_ context.Context, infraEnv, host strfmt.UUID) (string, error) {
+				check.Equal(t, infraEnv.String(), valueOf(first, "--infra-env-id"))
+				check.Equal(t, host.String(), valueOf(first, "--host-id"))
+				return test.status, test.err
+			}
+			i.Resume(t.Context())
+			if test.resumed {
+				check.Equal(t, strings.Join(second, " "), strings.Join(first, " "))
+			} else if second != nil {
+				t.Errorf("it was resumed: %q", second)
+			}
+			second = nil
+			i.Resume(t.Context())
+			if second != nil || i.Files.Exists(argumentsFile) {
+				t.Error("it is resumed again")
+			}
+		})
+	}
+}
+
+// TestNothingToResume holds for machines with podman, and for files that are no arguments.
+func TestNothingToResume(t *testing.T) {
+	i, runner := newInstall(t)
+	i.Own = installerFunc(func(context.Context, []string) error { t.Error("it installs"); return nil })
+	i.Resume(t.Context()) // podman runs the installer
+	runner.Absent = []string{"podman"}
+	i.Resume(t.Context()) // no file
+	must.Do(t, i.Files.Write(argumentsFile, []byte("{"), 0o600))
+	i.Resume(t.Context())
+	if i.Files.Exists(argumentsFile) {
+		t.Error("a file that is no list of arguments stays")
+	}
 }
