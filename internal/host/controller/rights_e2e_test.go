@@ -1,4 +1,4 @@
-//go:build linux && e2e
+//go:build e2e && linux
 
 package controller
 
