@@ -175,7 +175,7 @@ func (i *Install) Resume(ctx context.Context) {
 	defer end()
 	i.Log.Info("the installation that was interrupted goes on")
 	if reply := i.own(running, ctx, argv); reply.ExitCode != 0 {
-		i.Log.Error("the installation has ended", "error", reply.Error)
+		i.Log.Error("the installation has ended", "error", shown(reply.Error))
 	}
 }
 

@@ -361,6 +361,24 @@ func TestInstallOfAnotherHost(t *testing.T) {
 	})
 }
 
+// TestLogOfAResumedInstallation has no secrets of the error.
+func TestLogOfAResumedInstallation(t *testing.T) {
+	i, runner := newInstall(t)
+	runner.Absent = []string{"podman"}
+	var log strings.Builder
+	i.Log = slog.New(slog.NewTextHandler(&log, nil))
+	must.Do(t, i.Files.Write(argumentsFile, []byte(`["--role","master"]`), 0o600))
+	i.Status = func(context.Context, strfmt.UUID, strfmt.UUID) (string, error) {
+		return models.HostStatusInstalling, nil
+	}
+	i.Own = installerFunc(func(context.Context, []string) error {
+		return errors.New("no answer of http://user:hunter2@proxy.example.com")
+	})
+	i.Resume(t.Context())
+	check.Contains(t, log.String(), "proxy.example.com")
+	check.Equal(t, strings.Contains(log.String(), "hunter2"), false, log.String())
+}
+
 // TestResume: an agent that was killed while its own installer ran leaves the arguments. The next agent resumes it if the
 // service still installs the host.
 func TestResume(t *testing.T) {
