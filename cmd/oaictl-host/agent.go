@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -31,6 +32,8 @@ const agentLog = "/var/log/agent.log"
 const (
 	agentMemory  = 16 << 20 // bytes from which on it works harder
 	agentGarbage = 40       // percent of the memory in use
+	// installGarbage is Go's own, for an agent that installs the machine.
+	installGarbage = 100
 )
 
 // runAgent is agent and next_step_runner.
@@ -64,7 +67,7 @@ func runAgent(ctx context.Context, c call) int {
 		a.Executors[kind] = step{executor}
 	}
 	install := &agent.Install{
-		Options: options, Runner: host, Own: ownInstaller{c}, Log: log,
+		Options: options, Runner: host, Own: ownInstaller{c}, Clock: realClock(), Log: log,
 		Status: func(ctx context.Context, infraEnv, id strfmt.UUID) (string, error) {
 			found, err := client.Host(ctx, infraEnv, id)
 			if err != nil || found.Status == nil {
@@ -119,6 +122,9 @@ type ownInstaller struct{ call }
 
 // Start implements agent.Installer.
 func (o ownInstaller) Start(ctx context.Context, argv []string) error {
+	// Unpacking an image needs more memory than looking at a machine.
+	debug.SetMemoryLimit(math.MaxInt64)
+	debug.SetGCPercent(installGarbage)
 	o.call.args = argv
 	return install(ctx, o.call)
 }

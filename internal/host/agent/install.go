@@ -22,6 +22,7 @@ import (
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/escape"
 	"github.com/oaictl/oaictl/internal/shared/redact"
 )
@@ -41,8 +42,9 @@ type Install struct {
 	Files   hostfile.Files
 	// Own is used without podman.
 	Own Installer
-	// Status asks the service for the status of a host. Only Resume needs it.
+	// Status asks the service for the status of a host. Only Resume needs it, and Clock.
 	Status func(ctx context.Context, infraEnv, host strfmt.UUID) (string, error)
+	Clock  clock.Clock
 	Log    *slog.Logger
 
 	mu      sync.Mutex
@@ -158,8 +160,12 @@ func (i *Install) Resume(ctx context.Context) {
 		return
 	}
 	argv, err := i.interrupted(ctx)
-	if ctx.Err() != nil {
-		return
+	for errors.Is(err, errAsk) {
+		i.Log.Warn("an installation was interrupted, and it is not known whether it goes on", "again in", askPause.String(), "error", err)
+		if i.Clock.Sleep(ctx, askPause) != nil {
+			return
+		}
+		argv, err = i.interrupted(ctx)
 	}
 	if err != nil {
 		i.Log.Warn("the installation that was interrupted is not resumed", "error", err)
@@ -179,6 +185,11 @@ func (i *Install) Resume(ctx context.Context) {
 	}
 }
 
+// errAsk is the error of a service that does not answer. askPause is the time until it is asked again.
+var errAsk = errors.New("ask the service about this host")
+
+const askPause = time.Minute
+
 // interrupted reads the arguments of the installer that was interrupted, and asks the service about the host in them.
 func (i *Install) interrupted(ctx context.Context) ([]string, error) {
 	content, err := i.Files.Read(argumentsFile)
@@ -192,7 +203,7 @@ func (i *Install) interrupted(ctx context.Context) ([]string, error) {
 	infraEnv, host := strfmt.UUID(valueOf(argv, "--infra-env-id")), strfmt.UUID(valueOf(argv, "--host-id"))
 	status, err := i.Status(ctx, infraEnv, host)
 	if err != nil {
-		return nil, fmt.Errorf("ask the service about this host: %w", err)
+		return nil, fmt.Errorf("%w: %w", errAsk, err)
 	}
 	if status != models.HostStatusInstallingInProgress && status != models.HostStatusInstalling {
 		return nil, fmt.Errorf("the service says that this host is %s", status)

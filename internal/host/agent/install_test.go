@@ -21,6 +21,7 @@ import (
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
 	"github.com/oaictl/oaictl/internal/shared/check"
+	"github.com/oaictl/oaictl/internal/shared/clock"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -387,43 +388,48 @@ func TestResume(t *testing.T) {
 		err     error
 		resumed bool
 	}{
-		"the host installs":        {models.HostStatusInstallingInProgress, nil, true},
-		"the host begins":          {models.HostStatusInstalling, nil, true},
-		"the host was reset":       {models.HostStatusKnown, nil, false},
-		"the host failed":          {models.HostStatusError, nil, false},
-		"the service says nothing": {"", errors.New("no answer"), false},
+		"the host installs":         {models.HostStatusInstallingInProgress, nil, true},
+		"the host begins":           {models.HostStatusInstalling, nil, true},
+		"the host was reset":        {models.HostStatusKnown, nil, false},
+		"the host failed":           {models.HostStatusError, nil, false},
+		"the service answers later": {models.HostStatusInstallingInProgress, errors.New("no answer"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i, runner := newInstall(t)
-			runner.Absent = []string{"podman"}
-			killed, kill := context.WithCancel(t.Context())
-			var first []string
-			i.Own = installerFunc(func(_ context.Context, argv []string) error {
-				first = argv
-				kill()
-				return context.Canceled
-			})
-			_ = i.Execute(killed, []string{readText(t, "install-recorded.json")})
-			check.Equal(t, must.Get(os.Stat(i.Files.Path(argumentsFile)))(t).Mode().Perm(), 0o600)
+			synctest.Test(t, func(t *testing.T) {
+				i, runner := newInstall(t)
+				runner.Absent = []string{"podman"}
+				killed, kill := context.WithCancel(t.Context())
+				var first []string
+				i.Own = installerFunc(func(_ context.Context, argv []string) error {
+					first = argv
+					kill()
+					return context.Canceled
+				})
+				_ = i.Execute(killed, []string{readText(t, "install-recorded.json")})
+				check.Equal(t, must.Get(os.Stat(i.Files.Path(argumentsFile)))(t).Mode().Perm(), 0o600)
 
-			var second []string
-			i.Own = installerFunc(func(_ context.Context, argv []string) error { second = argv; return nil })
-			i.Status = func(_ context.Context, infraEnv, host strfmt.UUID) (string, error) {
-				check.Equal(t, infraEnv.String(), valueOf(first, "--infra-env-id"))
-				check.Equal(t, host.String(), valueOf(first, "--host-id"))
-				return test.status, test.err
-			}
-			i.Resume(t.Context())
-			if test.resumed {
-				check.Equal(t, strings.Join(second, " "), strings.Join(first, " "))
-			} else if second != nil {
-				t.Errorf("it was resumed: %q", second)
-			}
-			second = nil
-			i.Resume(t.Context())
-			if second != nil || i.Files.Exists(argumentsFile) {
-				t.Error("it is resumed again")
-			}
+				var second []string
+				i.Own = installerFunc(func(_ context.Context, argv []string) error { second = argv; return nil })
+				i.Status = func(_ context.Context, infraEnv, host strfmt.UUID) (string, error) {
+					check.Equal(t, infraEnv.String(), valueOf(first, "--infra-env-id"))
+					check.Equal(t, host.String(), valueOf(first, "--host-id"))
+					err := test.err
+					test.err = nil
+					return test.status, err
+				}
+				i.Clock = clock.Real()
+				i.Resume(t.Context())
+				if test.resumed {
+					check.Equal(t, strings.Join(second, " "), strings.Join(first, " "))
+				} else if second != nil {
+					t.Errorf("it was resumed: %q", second)
+				}
+				second = nil
+				i.Resume(t.Context())
+				if second != nil || i.Files.Exists(argumentsFile) {
+					t.Error("it is resumed again")
+				}
+			})
 		})
 	}
 }

@@ -330,7 +330,7 @@ func TestReasons(t *testing.T) {
 // reasons are the constants Reason… of the package.
 func reasons(t *testing.T) map[string]string {
 	t.Helper()
-	file := must.Get(parser.ParseFile(token.NewFileSet(), "../../model/request.go", nil, 0))(t)
+	file := must.Get(parser.ParseFile(token.NewFileSet(), "../../../pkg/install/model/request.go", nil, 0))(t)
 	found := map[string]string{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
