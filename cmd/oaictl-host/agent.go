@@ -153,6 +153,9 @@ func runInventory(ctx context.Context, c call) int {
 }
 
 func runFreeAddresses(ctx context.Context, c call) int {
+	if c.helped(`its argument is a JSON list of networks, such as ["192.0.2.0/24"]`) {
+		return 0
+	}
 	log, done := c.log(agentLog)
 	defer done()
 	steps := network.Steps(network.Options{Runner: c.host(), Clock: realClock(), Log: log})
@@ -163,6 +166,9 @@ func runFreeAddresses(ctx context.Context, c call) int {
 }
 
 func runDiskSpeed(ctx context.Context, c call) int {
+	if c.helped(`its last argument is a JSON object with the path of a disk, such as {"path": "/dev/sda"}`) {
+		return 0
+	}
 	return c.diskSpeed().Run(ctx, c.args, c.out, c.errors)
 }
 

@@ -15,6 +15,9 @@ import (
 )
 
 func runController(ctx context.Context, c call) int {
+	if c.helped("it has no flags: its Job sets environment variables, of which CLUSTER_ID, INVENTORY_URL and OPENSHIFT_VERSION are required") {
+		return 0
+	}
 	tail := &controller.Tail{}
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(c.errors, tail), nil))
 	return controller.Program{

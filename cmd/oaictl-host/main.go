@@ -107,6 +107,15 @@ func version() string {
 	return "oaictl-host " + info.Main.Version
 }
 
+// helped prints what a program that has no flags takes, if that was asked for.
+func (c call) helped(takes string) bool {
+	asked := len(c.args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, c.args[0])
+	if asked {
+		fmt.Fprintf(c.out, "Usage of %s:\n  %s\n", c.name, takes)
+	}
+	return asked
+}
+
 // env reads a variable.
 func (c call) env(name string) string {
 	value := ""

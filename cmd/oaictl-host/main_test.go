@@ -42,6 +42,9 @@ func TestNames(t *testing.T) {
 		"the installer, wrong disk": {"assisted-installer", []string{"--boot-device", "x"}, 1, "boot-device"},
 		"the log sender":            {"logs_sender", []string{"-url", "x", "more"}, 2, "Usage of logs_sender"},
 		"the controller":            {"assisted-installer-controller", nil, 1, "CLUSTER_ID is not set"},
+		"the controller's help":     {"assisted-installer-controller", []string{"--help"}, 0, "INVENTORY_URL"},
+		"the disk's speed, help":    {"disk_speed_check", []string{"--help"}, 0, `{"path": "/dev/sda"}`},
+		"free addresses, help":      {"free_addresses", []string{"-h"}, 0, "192.0.2.0/24"},
 		"the disk's speed":          {"disk_speed_check", nil, 1, "argument"},
 		"cp without a folder":       {"cp", []string{"/usr/bin/agent"}, 2, "and a folder"},
 	} {

@@ -291,13 +291,15 @@ func (i *Install) checkDisks(request *models.InstallCmdRequest) error {
 func (i *Install) argv(r *models.InstallCmdRequest, installerArgs []string) []string {
 	args := []string{
 		"--role", string(*r.Role), "--infra-env-id", r.InfraEnvID.String(), "--cluster-id", r.ClusterID.String(), "--host-id", r.HostID.String(),
-		"--boot-device", *r.BootDevice, "--url", i.Options.URL, "--controller-image", *r.ControllerImage, "--agent-image", i.Options.Version,
+		"--boot-device", *r.BootDevice, "--url", i.Options.URL, "--controller-image", *r.ControllerImage,
 	}
 	add := func(given bool, more ...string) {
 		if given {
 			args = append(args, more...)
 		}
 	}
+	// The unit of a medium without podman may name no image. The installer refuses an empty name.
+	add(i.Options.Version != "", "--agent-image", i.Options.Version)
 	add(r.ControlPlaneCount != 0, "--control-plane-count", strconv.FormatInt(r.ControlPlaneCount, 10))
 	add(r.McoImage != "", "--mco-image", r.McoImage)
 	add(r.MustGatherImage != "", "--must-gather-image", r.MustGatherImage)

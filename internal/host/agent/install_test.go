@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,6 +95,20 @@ func TestOwnInstaller(t *testing.T) {
 		i.Own = installerFunc(func(context.Context, []string) error { return nil })
 		check.Equal(t, i.Execute(t.Context(), []string{readText(t, "install-recorded.json")}), Reply{})
 	})
+}
+
+// TestOwnInstallerWithoutImage: an agent that a unit starts without --agent-version gives the installer no empty name.
+func TestOwnInstallerWithoutImage(t *testing.T) {
+	i, runner := newInstall(t)
+	runner.Absent, i.Options.Version = []string{"podman"}, ""
+	var got []string
+	i.Own = installerFunc(func(_ context.Context, argv []string) error {
+		got = argv
+		return nil
+	})
+	check.Equal(t, i.Execute(t.Context(), []string{readText(t, "install-recorded.json")}), Reply{})
+	check.Contains(t, strings.Join(got, " "), "--controller-image")
+	check.Equal(t, slices.Contains(got, "--agent-image") || slices.Contains(got, ""), false)
 }
 
 // TestInstallerThatDoesNotStop does not hold the step for ever.

@@ -112,6 +112,20 @@ func TestUnauthorizedForAWhile(t *testing.T) {
 	})
 }
 
+// TestLongWaitIsSaid: a wait that sees no change is logged every five minutes, with its limit.
+func TestLongWaitIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "m-1")
+		w.service.trouble = func(context.Context, string) error { return answered(500) }
+		check.Equal(t, w.run(t.Context()), ExitFailed)
+		check.Contains(t, w.text(), "since=5m")
+		check.Contains(t, w.text(), `"at most"=1h10m0s`)
+		if said := strings.Count(w.text(), "still waiting"); said < 10 || said > 20 {
+			t.Errorf("in 70 minutes the wait was logged %d times", said)
+		}
+	})
+}
+
 // TestStopped: a signal ends everything at once, and nothing is reported as failed.
 func TestStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -23,6 +23,8 @@ const (
 	// lookLimit is how long one look at what is waited for may take, with all requests in it. The client of the service sends a
 	// request again for up to an hour by itself.
 	lookLimit = 5 * time.Minute
+	// sayEvery is when a wait that sees no change is logged again.
+	sayEvery = 5 * time.Minute
 )
 
 // lastError ends a wait: what is waited for will not come.
@@ -49,8 +51,9 @@ func (c *Controller) wait(ctx context.Context, w waiting, look func(context.Cont
 
 // waitLong waits as wait does. One look may take longer.
 func (c *Controller) waitLong(ctx context.Context, w waiting, one time.Duration, look func(context.Context) error) error {
-	end := c.Clock.Now().Add(w.limit)
-	reason := ""
+	began := c.Clock.Now()
+	end := began.Add(w.limit)
+	reason, logged := "", began
 	for {
 		err := c.lookLong(ctx, one, look)
 		if err == nil {
@@ -59,9 +62,10 @@ func (c *Controller) waitLong(ctx context.Context, w waiting, one time.Duration,
 		if last, is := errors.AsType[*lastError](err); is {
 			return fmt.Errorf("stopped waiting for %s: %w", w.what, last.err)
 		}
-		if text := err.Error(); text != reason {
-			reason = text
-			c.Log.Info("still waiting", slog.String("for", w.what), said(err))
+		if now, text := c.Clock.Now(), err.Error(); text != reason || now.Sub(logged) >= sayEvery {
+			reason, logged = text, now
+			c.Log.Info("still waiting", slog.String("for", w.what), slog.String("since", now.Sub(began).Round(time.Second).String()),
+				slog.String("at most", w.limit.String()), said(err))
 		}
 		if c.Clock.Now().Add(w.every).After(end) {
 			return fmt.Errorf("%s did not come within %s: %w", w.what, w.limit, err)
