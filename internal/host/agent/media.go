@@ -8,12 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
@@ -99,16 +99,12 @@ func (m *media) device() (string, error) {
 	return source, nil
 }
 
-// mountSource is what is mounted on a folder, "" if it is no mount point. Lines are those of proc_pid_mountinfo(5), such as
-// `36 35 11:0 / /run/media/iso ro,relatime - iso9660 /dev/sr0 ro`. The last mount hides the others.
+// mountSource is what is mounted on a folder, "" if it is no mount point. The last mount hides the others.
 func mountSource(mounts, folder string) string {
-	const mountPoint, afterDash = 4, 2
 	found := ""
-	for line := range strings.Lines(mounts) {
-		fields := strings.Fields(line)
-		dash := slices.Index(fields, "-")
-		if dash > mountPoint && len(fields) > dash+afterDash && fields[mountPoint] == folder {
-			found = fields[dash+afterDash]
+	for _, mount := range mountinfo.Parse(mounts) {
+		if mount.Point == folder && mount.Source != "" {
+			found = mount.Source
 		}
 	}
 	return found

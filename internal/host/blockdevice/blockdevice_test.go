@@ -333,15 +333,3 @@ func TestInspectBlock(t *testing.T) {
 		t.Error("a device that the kernel does not describe was inspected")
 	}
 }
-
-func FuzzMountinfo(f *testing.F) {
-	f.Add([]byte(mount("8:1", `/a\040b`)))
-	f.Add([]byte("36 35 98:0 /mnt1 /mnt2 rw - btrfs /dev/sda rw\n- - -\n"))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, u := range (Disks{}).mountinfo(content) {
-			if u.number == "" || u.as == "" {
-				t.Errorf("%q gives %+v", content, u)
-			}
-		}
-	})
-}

@@ -3,7 +3,6 @@
 package blockdevice
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 )
 
 // Users says what uses a disk through its partitions and holders: mounts in any mount namespace, and swap areas. It is
@@ -71,7 +72,7 @@ func (d Disks) mounts() ([]use, error) {
 			return nil, fmt.Errorf("the mounts of process %s: %w", entry.Name(), err)
 		}
 		namespaces[namespace] = nameless == nil
-		for _, u := range d.mountinfo(content) {
+		for _, u := range d.mountUses(string(content)) {
 			found[u] = true
 		}
 	}
@@ -86,23 +87,14 @@ func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EINVAL)
 }
 
-// mountinfo reads the lines of a file mountinfo, such as
-// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw` (proc_pid_mountinfo(5)).
-func (d Disks) mountinfo(content []byte) []use {
+// mountUses says which devices the lines of a file mountinfo use, and how.
+func (d Disks) mountUses(content string) []use {
 	var found []use
-	for line := range bytes.Lines(content) {
-		fields := strings.Fields(string(line))
-		if len(fields) < 5 {
-			continue
-		}
-		as := "mounted on " + unescape(fields[4])
-		found = append(found, use{fields[2], as})
-		dash := slices.Index(fields, "-")
-		if dash < 0 || len(fields) < dash+3 {
-			continue
-		}
+	for _, mount := range mountinfo.Parse(content) {
+		as := "mounted on " + mount.Point
+		found = append(found, use{mount.Number, as})
 		// btrfs has a number that is not the device's.
-		if number := d.fileNumber(unescape(fields[dash+2])); number != "" && number != fields[2] {
+		if number := d.fileNumber(mount.Source); number != "" && number != mount.Number {
 			found = append(found, use{number, as})
 		}
 	}
@@ -133,27 +125,10 @@ func (d Disks) swaps() ([]use, error) {
 		if len(fields) < 2 || fields[1] != "partition" {
 			continue
 		}
-		path := strings.TrimSuffix(unescape(fields[0]), " (deleted)")
+		path := strings.TrimSuffix(mountinfo.Unescape(fields[0]), " (deleted)")
 		if number := d.fileNumber(path); number != "" {
 			found = append(found, use{number, "swap"})
 		}
 	}
 	return found, nil
-}
-
-// unescape replaces what the kernel writes for white space and backslashes: \040 for a space.
-func unescape(text string) string {
-	var out strings.Builder
-	for len(text) > 0 {
-		if text[0] == '\\' && len(text) >= 4 {
-			if code, err := strconv.ParseUint(text[1:4], 8, 8); err == nil {
-				out.WriteByte(byte(code))
-				text = text[4:]
-				continue
-			}
-		}
-		out.WriteByte(text[0])
-		text = text[1:]
-	}
-	return out.String()
 }

@@ -47,19 +47,6 @@ func FuzzObjects(f *testing.F) {
 	})
 }
 
-// FuzzIgnitionClients reads logs of the machine config server, into which machines write their own text.
-func FuzzIgnitionClients(f *testing.F) {
-	f.Add([]byte(`requested by address:"10.0.0.5:41234" User-Agent:"Ignition/2.14.0"`))
-	f.Add([]byte("[::1%eth0]:1 User-Agent:\"Ignition\n\" User-Agent:\"Ignition"))
-	f.Fuzz(func(t *testing.T, log []byte) {
-		for _, a := range ignitionClients(log) {
-			if !a.IsValid() || a.Zone() != "" || a.Is4In6() {
-				t.Errorf("%s", a)
-			}
-		}
-	})
-}
-
 // FuzzHosts reads hosts of the service and matches them with a Node of any name.
 func FuzzHosts(f *testing.F) {
 	f.Add([]byte(`[{"id":"5a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11","infra_env_id":"5a0e0c6e-4a8a-4c2f-9d6d-3d1f6f0c1d11","status":"known",`+

@@ -3,7 +3,6 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/kube"
+	"github.com/oaictl/oaictl/internal/host/mcslog"
 )
 
 // nodeStep is what is done about a Node: in this order, and no further if something fails.
@@ -177,32 +177,14 @@ func (c *Controller) fetched(ctx context.Context) (map[netip.Addr]bool, error) {
 			errs = append(errs, err)
 			continue
 		}
-		for _, address := range ignitionClients(log) {
-			all[address] = true
+		for line := range strings.Lines(string(log)) {
+			if address := mcslog.Address(line); address.IsValid() {
+				all[address] = true
+			}
 		}
 	}
 	if len(errs) > 0 && len(errs) == len(pods) {
 		return nil, errors.Join(errs...)
 	}
 	return all, nil
-}
-
-const ignitionAgent = ` User-Agent:"Ignition`
-
-// ignitionClients are the addresses of machines that have fetched an Ignition config, in a log of the machine config server.
-// A line of it ends like address:"10.0.0.5:41234" User-Agent:"Ignition/2.14.0"; older servers quote no address.
-func ignitionClients(log []byte) []netip.Addr {
-	var all []netip.Addr
-	for line := range bytes.Lines(log) {
-		before, _, is := strings.Cut(string(line), ignitionAgent)
-		if !is {
-			continue
-		}
-		before = strings.TrimSuffix(before, `"`)
-		from := before[strings.LastIndexAny(before, ` "`)+1:]
-		if address, err := netip.ParseAddrPort(from); err == nil && !slices.Contains(all, plain(address.Addr())) {
-			all = append(all, plain(address.Addr()))
-		}
-	}
-	return all
 }

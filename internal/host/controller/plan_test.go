@@ -130,31 +130,6 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestIgnitionClients: lines of the machine config server, new and old, and others.
-func TestIgnitionClients(t *testing.T) {
-	for line, want := range map[string]string{
-		`I0101 10:00:00.0 1 api.go:109] Pool master requested by address:"10.0.0.5:41234" User-Agent:"Ignition/2.14.0" Accept-Header: "x"`: "10.0.0.5",
-		`I0101 10:00:00.0 1 api.go:69] Pool worker requested by 10.0.0.6:41234 User-Agent:"Ignition/0.35.0"`:                               "10.0.0.6",
-		`I0101 api.go:109] Pool master requested by address:"[2001:db8::5]:41234" User-Agent:"Ignition/2.14.0"`:                            "2001:db8::5",
-		`I0101 api.go:109] Pool master requested by address:"[fe80::5%ens3]:41234" User-Agent:"Ignition/2.14.0"`:                           "fe80::5",
-		`I0101 api.go:109] Pool master requested by address:"[::ffff:10.0.0.7]:41234" User-Agent:"Ignition/2.14.0"`:                        "10.0.0.7",
-		`I0101 api.go:109] Pool master requested by address:"10.0.0.5:41234" User-Agent:"curl/7"`:                                          "",
-		`10.0.0.5 User-Agent:"Ignition`:         "",
-		`User-Agent:"Ignition`:                  "",
-		``:                                      "",
-		strings.Repeat("x", 1<<20):              "",
-		` User-Agent:"Ignition" 10.0.0.5:1`:     "",
-		`"" User-Agent:"Ignition 10.0.0.5:1"`:   "",
-		`evil 10.0.0.5:1" User-Agent:"Ignition`: "10.0.0.5",
-	} {
-		var got []string
-		for _, a := range ignitionClients([]byte("first line\n" + line + "\n" + line + "\nlast")) {
-			got = append(got, a.String())
-		}
-		check.Equal(t, strings.Join(got, " "), want, line[:min(len(line), 200)])
-	}
-}
-
 func TestPlanConfiguring(t *testing.T) {
 	fetched := map[netip.Addr]bool{netip.MustParseAddr("10.0.0.1"): true}
 	for stage, want := range map[models.HostStage]int{

@@ -14,7 +14,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
-	"github.com/oaictl/oaictl/internal/host/installer/mcslog"
+	"github.com/oaictl/oaictl/internal/host/mcslog"
 )
 
 const (

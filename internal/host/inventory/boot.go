@@ -11,6 +11,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 )
 
 // boot says how the machine has booted.
@@ -39,11 +40,11 @@ func (c Collector) boot() *models.Boot {
 
 // bootDeviceType says whether the root file system is a live one, or one that is installed. It is "" if the system has no
 // /sysroot, as CoreOS has.
-func bootDeviceType(mounts []mount) string {
+func bootDeviceType(mounts []mountinfo.Mount) string {
 	for _, m := range mounts {
 		switch {
-		case m.point != "/sysroot":
-		case strings.HasPrefix(m.source, "/dev/loop"):
+		case m.Point != "/sysroot":
+		case strings.HasPrefix(m.Source, "/dev/loop"):
 			return models.BootDeviceTypeEphemeral
 		default:
 			return models.BootDeviceTypePersistent

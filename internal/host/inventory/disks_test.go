@@ -16,6 +16,7 @@ import (
 	"github.com/openshift/assisted-service/models"
 	"golang.org/x/sys/unix"
 
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -268,21 +269,13 @@ func FuzzParseUdev(f *testing.F) {
 	})
 }
 
-func FuzzParseMountinfo(f *testing.F) {
-	f.Add("36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/sda1 rw\n")
-	f.Add(`36 35 98:0 / /with\040space\134 rw - ext3 /dev/sda1 rw` + "\n36 35 - - - - -\n")
-	f.Fuzz(func(t *testing.T, content string) {
-		if found, lines := len(parseMountinfo(content)), strings.Count(content, "\n")+1; found > lines {
-			t.Errorf("%d mounts in %d lines", found, lines)
-		}
-	})
-}
-
-func TestParseMountinfo(t *testing.T) {
-	got := parseMountinfo(`36 35 8:1 / /with\040space\134x rw,noatime master:1 shared:2 - ext3 /dev/sda1 rw` + "\n" +
+// TestMounts: a line that does not say what is mounted is no mount.
+func TestMounts(t *testing.T) {
+	f := newFake(t)
+	f.write("proc/1/mountinfo", `36 35 8:1 / /with\040space\134x rw,noatime master:1 shared:2 - ext3 /dev/sda1 rw`+"\n"+
 		"37 35 0:5 / /dev rw - devtmpfs devtmpfs rw\nbroken\n38 35 0:6 / /x rw\n38 35 0:6 / /x rw -\n")
-	want := []mount{{"8:1", "/dev/sda1", `/with space\x`}, {"0:5", "devtmpfs", "/dev"}}
-	if !slices.Equal(got, want) {
+	want := []mountinfo.Mount{{Number: "8:1", Point: `/with space\x`, Source: "/dev/sda1"}, {Number: "0:5", Point: "/dev", Source: "devtmpfs"}}
+	if got := f.collector().mounts(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

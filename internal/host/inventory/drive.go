@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
+
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 )
 
 // drive is a block device as sysfs and udev describe it. Texts are "" if they are not known.
@@ -36,7 +38,7 @@ type partition struct{ name, label, mountPoint string }
 const sectorSize = 512 // of sizes in sysfs, for disks of any sector size
 
 // drive reads a block device.
-func (c Collector) drive(name string, mounts []mount) drive {
+func (c Collector) drive(name string, mounts []mountinfo.Mount) drive {
 	files := c.files()
 	folder := "sys/block/" + name
 	number := files.word(folder + "/dev")

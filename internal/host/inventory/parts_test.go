@@ -15,6 +15,7 @@ import (
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 	"github.com/oaictl/oaictl/internal/shared/must"
 )
 
@@ -267,9 +268,9 @@ func TestBootDevice(t *testing.T) {
 	for source, want := range map[string]string{
 		"/dev/loop1": models.BootDeviceTypeEphemeral, "/dev/sda4": models.BootDeviceTypePersistent, "": "",
 	} {
-		mounts := []mount{{source: "tmpfs", point: "/run"}}
+		mounts := []mountinfo.Mount{{Source: "tmpfs", Point: "/run"}}
 		if source != "" {
-			mounts = append(mounts, mount{source: source, point: "/sysroot"})
+			mounts = append(mounts, mountinfo.Mount{Source: source, Point: "/sysroot"})
 		}
 		if got := bootDeviceType(mounts); got != want {
 			t.Errorf("%q: got %q, want %q", source, got, want)

@@ -4,16 +4,15 @@
 package mount
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/oaictl/oaictl/internal/host/hostfile"
 	"github.com/oaictl/oaictl/internal/host/machine"
+	"github.com/oaictl/oaictl/internal/host/mountinfo"
 	"github.com/oaictl/oaictl/internal/shared/clock"
 )
 
@@ -83,9 +82,8 @@ func (m Mounter) Release(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("find out what is mounted on %s: %w", root, err)
 	}
-	for line := range bytes.Lines(content) {
-		const mountPoint = 4
-		if fields := strings.Fields(string(line)); len(fields) > mountPoint && fields[mountPoint] == root {
+	for _, mount := range mountinfo.Parse(string(content)) {
+		if mount.Point == root {
 			if err := m.unmount(ctx, root); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package mcslog
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/oaictl/oaictl/internal/shared/check"
@@ -16,9 +17,17 @@ func TestAddress(t *testing.T) {
 		`I0701 1 api.go:117] Pool worker requested by address:"192.0.2.12:32780" User-Agent:"curl/8"`:                            "invalid IP",
 		`address:"192.0.2.12" User-Agent:"Ignition/2.9.0"`:                                                                       "invalid IP",
 		`User-Agent:"Ignition/2.9.0" address:"192.0.2.12:1"`:                                                                     "invalid IP",
-		``: "invalid IP",
+		`I0101 10:00:00.0 1 api.go:69] Pool worker requested by 10.0.0.6:41234 User-Agent:"Ignition/0.35.0"`:                     "10.0.0.6",
+		`I0101 api.go:109] Pool master requested by address:"[2001:db8::5]:41234" User-Agent:"Ignition/2.14.0"`:                  "2001:db8::5",
+		`10.0.0.5 User-Agent:"Ignition`:         "invalid IP",
+		`User-Agent:"Ignition`:                  "invalid IP",
+		``:                                      "invalid IP",
+		strings.Repeat("x", 1<<20):              "invalid IP",
+		` User-Agent:"Ignition" 10.0.0.5:1`:     "invalid IP",
+		`"" User-Agent:"Ignition 10.0.0.5:1"`:   "invalid IP",
+		`evil 10.0.0.5:1" User-Agent:"Ignition`: "10.0.0.5",
 	} {
-		check.Equal(t, Address(line).String(), want, line)
+		check.Equal(t, Address(line).String(), want, line[:min(len(line), 200)])
 	}
 }
 
@@ -29,9 +38,11 @@ func TestAddresses(t *testing.T) {
 	check.Equal(t, len(seen), 2)
 }
 
+// FuzzAddresses reads logs into which machines write their own text.
 func FuzzAddresses(f *testing.F) {
 	f.Add([]byte("x 192.0.2.1:1 User-Agent:\"Ignition/2\"\n"))
 	f.Add([]byte("x \"[::1%a]:1\" User-Agent:\"Ignition/2\"\n"))
+	f.Add([]byte("[::1%eth0]:1 User-Agent:\"Ignition\n\" User-Agent:\"Ignition"))
 	f.Fuzz(func(t *testing.T, log []byte) {
 		seen := map[netip.Addr]bool{}
 		read := Addresses(log, seen)
