@@ -22,14 +22,17 @@ type clusterHost struct {
 	addresses []netip.Addr
 }
 
-// is reports whether a node is this host: by its name, or else by its address.
-func (h clusterHost) is(node kube.Node) bool {
-	if strings.EqualFold(h.name, node.Name) {
-		return true
+// hostOf finds the host that a node is: by its name, else by its address. It is -1 if there is none. The name of a host goes
+// before the address of another: hosts of one lab may have a network with the same addresses.
+func hostOf(hosts []clusterHost, node kube.Node) int {
+	if at := slices.IndexFunc(hosts, func(h clusterHost) bool { return strings.EqualFold(h.name, node.Name) }); at >= 0 {
+		return at
 	}
-	return slices.ContainsFunc(node.Addresses(), func(ip string) bool {
-		address, err := netip.ParseAddr(ip)
-		return err == nil && slices.Contains(h.addresses, address.Unmap())
+	return slices.IndexFunc(hosts, func(h clusterHost) bool {
+		return slices.ContainsFunc(node.Addresses(), func(ip string) bool {
+			address, err := netip.ParseAddr(ip)
+			return err == nil && slices.Contains(h.addresses, address.Unmap())
+		})
 	})
 }
 

@@ -148,7 +148,7 @@ func (r *run) postJoined(ctx context.Context, nodes []kube.Node, joined map[stri
 			}
 		}
 		joined[node.Name] = true
-		at := slices.IndexFunc(hosts, func(h clusterHost) bool { return h.is(node) })
+		at := hostOf(hosts, node)
 		if at < 0 {
 			r.Log.Warn("a ready node is none of the cluster's hosts", "node", node.Name)
 			continue
