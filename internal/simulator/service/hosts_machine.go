@@ -69,13 +69,13 @@ func (a *agentAPI) stepFailed(h *model.Host, p *models.StepReply) error {
 	switch string(p.StepType) {
 	case steps.StepInstall:
 		const alreadyRunning = 125
-		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, "already in use") {
+		if p.ExitCode == alreadyRunning && strings.Contains(p.Error, `the container name "assisted-installer" is already in use`) {
 			return nil
 		}
 		if !model.OneOf(h.State, model.HostInstalling, model.HostInProgress) {
-			return nil // an installation that was cancelled ends its installer
+			return nil // the installer ends after its last stage, Failed, too, and after a cancel
 		}
-		a.journal.setHost(h, model.HostError, fmt.Sprintf("installation command failed: %s", wire.FirstLine(p.Error)))
+		a.journal.setHost(h, model.HostError, model.InfoInstallFailed)
 	case steps.StepDiskSpeed:
 		h.DiskTested, h.DiskFailed, h.DiskPath = true, true, h.InstallationDiskID
 		h.DisksInfo = model.InString(map[string]any{h.InstallationDiskID: map[string]any{

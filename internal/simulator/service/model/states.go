@@ -59,6 +59,7 @@ const (
 	InfoDisconnected      = "Host has stopped communicating with the installation service"
 	InfoMediaDisconnected = "Unable to read from the discovery media. It was either disconnected or poor network conditions prevented it " +
 		"from being read. Try using the minimal ISO option and be sure to keep the media connected until the installation is completed"
+	InfoInstallFailed     = "installation command failed"
 	InfoMinimumHardware   = "Host does not meet the minimum hardware requirements: "
 	InfoWaitingForInput   = "Waiting for user input: "
 	InfoNotInstallable    = "Host cannot be installed due to following failing validation(s): "
