@@ -34,27 +34,22 @@ func (c *Client) LabelNode(ctx context.Context, name string, labels map[string]s
 
 // InitializeNode removes the taint of a Node that waits for a cloud provider. The Node must not have changed since it was read.
 func (c *Client) InitializeNode(ctx context.Context, node Node) error {
-	return c.RemoveTaint(ctx, node, uninitialized)
-}
-
-// RemoveTaint removes the first taint with a key from a Node, which must not have changed since it was read.
-func (c *Client) RemoveTaint(ctx context.Context, node Node, key string) error {
 	type operation struct {
 		Op    string `json:"op"`
 		Path  string `json:"path"`
 		Value any    `json:"value,omitempty"`
 	}
 	for i, taint := range node.Spec.Taints {
-		if taint["key"] != key {
+		if taint["key"] != uninitialized {
 			continue
 		}
 		path := "/spec/taints/" + strconv.Itoa(i)
-		content, err := json.Marshal([]operation{{"test", path + "/key", key}, {"remove", path, nil}})
+		content, err := json.Marshal([]operation{{"test", path + "/key", uninitialized}, {"remove", path, nil}})
 		if err == nil {
 			_, err = c.objects.Resource(nodes()).Patch(ctx, node.Name, types.JSONPatchType, content, metav1.PatchOptions{FieldManager: Manager})
 		}
 		if err != nil {
-			return fmt.Errorf("remove the taint %s of the node %q: %w", key, node.Name, err)
+			return fmt.Errorf("remove the taint %s of the node %q: %w", uninitialized, node.Name, err)
 		}
 		return nil
 	}
