@@ -4,13 +4,12 @@ package installer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/openshift/assisted-service/models"
 
+	"github.com/oaictl/oaictl/internal/host/cloud"
 	"github.com/oaictl/oaictl/internal/host/kube"
 )
 
@@ -42,41 +41,8 @@ func (r *run) waitsForCloud() bool {
 
 // cloudWorks reports whether the cloud's controller has credentials: vSphere's may, with an agent-based installer since 4.15.
 func (r *run) cloudWorks(ctx context.Context, api Kube) bool {
-	return r.platform() == models.PlatformTypeVsphere && atLeast(r.config.OpenShiftVersion, 4, 15) &&
-		hasCredentials(r.clusterNow.InstallConfigOverrides) && r.agentBased(ctx, api)
-}
-
-// hasCredentials reports whether overrides of an install-config name a vCenter with its user, and no placeholders.
-func hasCredentials(overrides string) bool {
-	var parsed struct {
-		Platform struct {
-			VSphere struct {
-				VCenters []struct{ Server, User, Password string } `json:"vcenters"`
-			} `json:"vsphere"`
-		} `json:"platform"`
-	}
-	if json.Unmarshal([]byte(overrides), &parsed) != nil || len(parsed.Platform.VSphere.VCenters) == 0 {
-		return false
-	}
-	first := parsed.Platform.VSphere.VCenters[0]
-	given := func(value, placeholder string) bool { return value != "" && value != placeholder }
-	return given(first.Server, "vcenterplaceholder") && given(first.User, "usernameplaceholder") &&
-		given(first.Password, "passwordplaceholder")
-}
-
-// atLeast compares the first two numbers of a version.
-func atLeast(version string, major, minor int) bool {
-	numbers := strings.SplitN(version, ".", 3)
-	if len(numbers) < 2 {
-		return false
-	}
-	x, err := strconv.Atoi(numbers[0])
-	if err != nil {
-		return false
-	}
-	digits, _, _ := strings.Cut(numbers[1], "-")
-	y, err := strconv.Atoi(digits)
-	return err == nil && (x > major || x == major && y >= minor)
+	return r.platform() == models.PlatformTypeVsphere && cloud.AtLeast(r.config.OpenShiftVersion, 4, 15) &&
+		cloud.HasCredentials(r.clusterNow.InstallConfigOverrides) && r.agentBased(ctx, api)
 }
 
 // kernelArguments are the values of coreos-installer's options of a name, such as --append-karg.
